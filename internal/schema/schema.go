@@ -1,0 +1,99 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import "errors"
+
+// Limits of a schema, checked before it is compiled (see design: the validator can't be cancelled, so these are the guard).
+const (
+	MaxSchemaBytes   = 256 << 10 // length of the schema's JSON text
+	MaxDepth         = 64        // nesting of objects and arrays, in schemas and in instances
+	MaxSubschemas    = 5000      // objects and booleans in a schema's position
+	MaxRefExpansions = 10_000    // paths through the graph of $ref and of the applicators that stay on the same instance
+	MaxNumberDigits  = 1000      // digits of one number, in schemas and in instances
+	MaxExponent      = 400       // magnitude of a number's exponent, in schemas and in instances
+	MaxViolations    = 16        // violations that Validate reports
+)
+
+// Options say how one schema is compiled. The zero value is what MCP asks for: formats are annotations, any root is fine.
+type Options struct {
+	// AssertFormats makes `format` an assertion for the formats that are known; unknown ones stay annotations.
+	AssertFormats bool
+	// RequireObject refuses a root that is not `type: object`: what MCP demands of every inputSchema.
+	RequireObject bool
+}
+
+// Reason is the machine-readable cause of a CompileError.
+type Reason string
+
+// Reasons why a schema does not compile.
+const (
+	ReasonNotJSON            Reason = "NotJSON"            // not one JSON value
+	ReasonTooLarge           Reason = "TooLarge"           // over MaxSchemaBytes
+	ReasonTooDeep            Reason = "TooDeep"            // over MaxDepth
+	ReasonTooMany            Reason = "TooManySubschemas"  // over MaxSubschemas
+	ReasonTooComplex         Reason = "TooComplex"         // over MaxRefExpansions, or a $ref that leads to itself
+	ReasonNumber             Reason = "NumberOutOfRange"   // over MaxNumberDigits or MaxExponent
+	ReasonNotObject          Reason = "RootNotObject"      // RequireObject, and the root is not `type: object`
+	ReasonUnsupportedDialect Reason = "UnsupportedDialect" // $schema names a dialect that is not read
+	ReasonExternalRef        Reason = "ExternalReference"  // a $ref leaves the schema
+	ReasonDanglingRef        Reason = "DanglingReference"  // a $ref points to nothing
+	ReasonPattern            Reason = "UnsupportedPattern" // a regular expression that RE2 can't run, or that is none
+	ReasonInvalid            Reason = "InvalidSchema"      // the metaschema says no
+	ReasonInternal           Reason = "Internal"           // the validator panicked; refused for safety
+)
+
+// CompileError says why a schema was refused. Every error of Compile is a *CompileError.
+type CompileError struct {
+	Path    string `json:"path"`    // RFC 6901 pointer into the schema, "" for the root
+	Reason  Reason `json:"reason"`  // machine-readable
+	Message string `json:"message"` // what is wrong and what would be right, without Path
+}
+
+// Error gives "at <path>: <message>".
+func (e *CompileError) Error() string {
+	if e.Path == "" {
+		return "schema: " + e.Message
+	}
+	return "schema at " + e.Path + ": " + e.Message
+}
+
+// Violation is one way in which an instance does not fit. It quotes the tool's own schema and the type of the caller's
+// own value, never the value itself, so it can be shown to the caller.
+type Violation struct {
+	Path       string `json:"path"`               // RFC 6901 pointer into the instance, "" for the root
+	Keyword    string `json:"keyword"`            // for example "required", "type", "additionalProperties"
+	SchemaPath string `json:"schemaPath"`         // RFC 6901 pointer into the schema, to the keyword
+	Message    string `json:"message"`            // one sentence, for example `missing "path"`
+	Expected   string `json:"expected,omitempty"` // what would be valid, for example `string`, `one of "a", "b"`, `at most 10`
+}
+
+// Schema is a compiled schema. It is immutable and safe for concurrent use.
+type Schema struct{}
+
+// Compile compiles one schema. raw must have been accepted by jsonrpc.Check (no duplicate keys, valid UTF-8).
+// Every error is a *CompileError.
+func Compile(raw []byte, opts Options) (*Schema, error) {
+	return nil, errors.New("schema: not there yet")
+}
+
+// Validate checks one instance, which must have been accepted by jsonrpc.Check. It gives nil where the instance is valid,
+// else at most MaxViolations violations in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
+// integer; numbers are compared exactly.
+func (s *Schema) Validate(instance []byte) []Violation { return nil }
+
+// Properties lists the property names that the root declares, through local $ref and allOf too, sorted.
+func (s *Schema) Properties() []string { return nil }
+
+// Dialect is the dialect that the schema was read with: "draft-04", "draft-06", "draft-07", "2019-09" or "2020-12".
+func (s *Schema) Dialect() string { return "" }
+
+// WithDefaults gives instance with absent members filled in from `default`, top-level and nested, for the eyes of rules
+// alone: it must never be forwarded. Where nothing is to fill, it gives instance itself. Instance must have been accepted
+// by jsonrpc.Check and by Validate.
+func (s *Schema) WithDefaults(instance []byte) ([]byte, error) { return instance, nil }
+
+// Explain puts violations into one text from which a model can correct its call: path, keyword, what is expected.
+// It gives "" for none.
+func Explain(vs []Violation) string { return "" }
