@@ -1,0 +1,132 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package upstream speaks to the MCP server behind a dispatcher: over the pipes of a child process, or over streamable HTTP.
+//
+// It owns connections, their ids, eras and versions, the reading of catalogues and the probing of health. It decides
+// nothing about policy, and never imports Kubernetes, the API or the launcher: processes come through Spawner.
+package upstream
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// Process is one running child of a stdio server.
+type Process interface {
+	// Stdin is the write end of the child's standard input, Stdout the read end of its standard output; both take deadlines.
+	Stdin() *os.File
+	Stdout() *os.File
+	// Exited is closed when the child has ended.
+	Exited() <-chan struct{}
+	// ExitMessage says how the child ended, in words, once Exited is closed.
+	ExitMessage() string
+	// StderrTail are the child's last lines on standard error.
+	StderrTail() []string
+	// Close ends the child with all its descendants and may be called more than once.
+	Close() error
+}
+
+// Spawner starts children: the launcher's socket in a pod, or a local one at a desk.
+type Spawner interface {
+	Spawn(ctx context.Context) (Process, error)
+}
+
+// Era is the shape of the protocol that a connection speaks.
+type Era string
+
+// Legacy connections start with initialize (up to 2025-11-25); modern ones carry everything in each request (2026-07-28).
+const (
+	Legacy Era = "legacy"
+	Modern Era = "modern"
+)
+
+// Hello is what a connection tells the server about the client that it serves.
+type Hello struct {
+	// ProtocolVersion is the client's wish; the server's answer is in Info.
+	ProtocolVersion string
+	// Capabilities and ClientInfo are raw JSON objects, already stripped of what policy denies.
+	Capabilities []byte
+	ClientInfo   []byte
+}
+
+// Info is what the server said of itself when the connection started.
+type Info struct {
+	Era             Era
+	ProtocolVersion string
+	// ServerInfo, Capabilities, Instructions and Meta are raw members of the initialize or discover result; nil if absent.
+	ServerInfo   []byte
+	Capabilities []byte
+	Instructions []byte
+	Meta         []byte
+}
+
+// Call is one request to the server.
+type Call struct {
+	Method string
+	// Params are the raw params, nil if absent. The connection sets its own progressToken in _meta when Progress is set
+	// and removes the client's otherwise; all other bytes are sent as they are.
+	Params []byte
+	// Progress receives the raw params of each notifications/progress of this call, in order; nil wants none.
+	Progress func(params []byte)
+	// Owner travels with what the server asks while this call is in flight (see Event).
+	Owner any
+}
+
+// Reply is the server's answer: a result or an error, in the original bytes.
+type Reply struct {
+	Result []byte
+	Error  *jsonrpc.Error
+}
+
+// Event is a request or notification that the server sent on its own.
+type Event struct {
+	Method string
+	Params []byte
+	// Owner is that of the call that the event belongs to: known over HTTP (same stream), and over stdio when exactly one
+	// call is in flight; nil otherwise.
+	Owner any
+}
+
+// Handler takes what the server sends on its own. Both methods are called from the connection's reader in order;
+// HandleRequest is called in a goroutine of its own, HandleNotification must not block.
+type Handler interface {
+	// HandleRequest answers a request of the server. ctx ends when the server cancels it or the connection ends.
+	HandleRequest(ctx context.Context, event Event) Reply
+	HandleNotification(event Event)
+}
+
+// Conn is one connection to the server: one child, or one session over HTTP. It is safe for concurrent use.
+type Conn interface {
+	Info() Info
+	// Call sends a request under an id of the connection's own and waits for the answer. When ctx ends first, the server is
+	// told (notifications/cancelled with that id) and ctx's cause is returned. Any other error is an *Error.
+	Call(ctx context.Context, call Call) (Reply, error)
+	Notify(ctx context.Context, method string, params []byte) error
+	// Catalogue is the connection's own view of the server's tools; it is read again after list_changed and before the next use.
+	Catalogue(ctx context.Context) (*Catalogue, error)
+	// Done is closed when the connection has ended; Err says why.
+	Done() <-chan struct{}
+	Err() error
+	Close() error
+}
+
+// Dialer opens connections to one server.
+type Dialer interface {
+	Dial(ctx context.Context, hello Hello, handler Handler) (Conn, error)
+	Close() error
+}
+
+// Options bound a connection. Zero values are replaced by the defaults of contracts.md.
+type Options struct {
+	// MaxMessageBytes bounds one message of the server.
+	MaxMessageBytes int
+	// StartTimeout bounds the handshake, ListTimeout one page of a list.
+	StartTimeout time.Duration
+	ListTimeout  time.Duration
+	// CatalogueTTL is after how long a catalogue is read again.
+	CatalogueTTL time.Duration
+}
