@@ -9,7 +9,7 @@ package registry
 
 import "toolgate.dev/toolgate/internal/rules"
 
-// Version is the version of the document's schema that this release writes; Supported are those that it reads.
+// Version is the version of the document's schema that this release writes; Supported gives those that it reads.
 const Version = 1
 
 // FileName is the key of the document in its ConfigMap, and the file's name in the dispatcher's volume.
@@ -194,8 +194,6 @@ type Tool struct {
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"`
 	Version        string `json:"version,omitempty"`
 	DeprecatedIn   string `json:"deprecatedIn,omitempty"`
-	// RuleSets names sets of Document.RuleSets that govern this tool whatever they select.
-	RuleSets []string `json:"ruleSets,omitempty"`
 }
 
 // Hints override annotations; nil leaves the server's.

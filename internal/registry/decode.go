@@ -1,0 +1,83 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Supported are the document versions that Decode reads.
+func Supported() []int { return []int{Version} }
+
+// Decode reads an encoded document strictly: an unknown or repeated member, a member in another case, null, trailing data,
+// another version or a value outside its range is an error that names the member and says what would be right. A document
+// that is not understood whole might hold a restriction that would be dropped, so nothing is skipped.
+func Decode(data []byte) (*Document, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("registry document: %d bytes, at most %d are read", len(data), MaxBytes)
+	}
+	if err := checkVersion(data); err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
+	}
+	if err := checkMembers(data, &Document{}); err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var d Document
+	if err := dec.Decode(&d); err != nil {
+		return nil, fmt.Errorf("registry document: %w", plain(err))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("registry document: data after the end of the document")
+	}
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
+	}
+	return &d, nil
+}
+
+// checkVersion goes first: of a document of another version, no other member is worth a message.
+func checkVersion(data []byte) error {
+	var head struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return plain(err)
+	}
+	switch {
+	case head.Version == nil:
+		return fmt.Errorf("member version is missing; this release reads version %d", Version)
+	case !slices.Contains(Supported(), *head.Version):
+		return fmt.Errorf("version %d is not one that this release reads: %v", *head.Version, Supported())
+	}
+	return nil
+}
+
+// plain turns errors of encoding/json into words about the document rather than about Go types.
+func plain(err error) error {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		return fmt.Errorf("member %s at byte %d: %s does not fit, %s is wanted", memberPath(typ.Field), typ.Offset, typ.Value, typ.Type)
+	}
+	var syn *json.SyntaxError
+	if errors.As(err, &syn) {
+		return fmt.Errorf("not JSON at byte %d: %w", syn.Offset, err)
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+// memberPath leaves out what embedding adds.
+func memberPath(field string) string {
+	if field == "" {
+		return "(root)"
+	}
+	return strings.TrimPrefix(field, "Document.")
+}

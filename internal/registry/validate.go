@@ -1,0 +1,122 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Validate says what in the document could not be enforced as it stands; all faults are told at once. Whether rules
+// compile is not asked here: a set that does not denies what it governs, and the rest of the document still counts.
+func (d *Document) Validate() error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !slices.Contains(Supported(), d.Version) {
+		add("version %d is not one that this release reads: %v", d.Version, Supported())
+	}
+	if d.Sequence < 0 {
+		add("sequence %d is negative", d.Sequence)
+	}
+	if d.Server.Name == "" {
+		add("server.name is empty")
+	}
+	faults = append(faults, d.Upstream.faults()...)
+	faults = append(faults, d.Policy.faults()...)
+	for name, rev := range d.Revisions {
+		faults = append(faults, rev.faults(name)...)
+	}
+	seen := map[string]bool{}
+	for i, set := range d.RuleSets {
+		if set.Name == "" {
+			add("ruleSets/%d has no name", i)
+		}
+		if seen[set.Name] {
+			add("rule set %q is there twice", set.Name)
+		}
+		seen[set.Name] = true
+	}
+	// Revisions come from a map: without this the text of the error would change from call to call.
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(faults...)
+}
+
+func (u *Upstream) faults() []error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	switch u.Transport {
+	case TransportStdio:
+		if u.URL != "" {
+			add("upstream.url %q has no meaning with transport stdio", u.URL)
+		}
+	case TransportStreamableHTTP:
+		if !strings.HasPrefix(u.URL, "http://") && !strings.HasPrefix(u.URL, "https://") {
+			add("upstream.url %q is not an http or https URL, which transport %s needs", u.URL, u.Transport)
+		}
+	default:
+		add("upstream.transport %q is not one of %s, %s", u.Transport, TransportStdio, TransportStreamableHTTP)
+	}
+	switch u.Isolation {
+	case "", IsolationSession, IsolationShared:
+	default:
+		add("upstream.isolation %q is not one of %s, %s", u.Isolation, IsolationSession, IsolationShared)
+	}
+	for i, h := range u.Headers {
+		if h.Name == "" || h.File == "" {
+			add("upstream.headers/%d needs both name and file", i)
+		}
+	}
+	return faults
+}
+
+func (p *Policy) faults() []error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	for field, mode := range map[string]Mode{"arguments": p.Validation.Arguments, "results": p.Validation.Results} {
+		switch mode {
+		case "", Enforce, Warn, Off:
+		default:
+			add("policy.validation.%s %q is not one of %s, %s, %s", field, mode, Enforce, Warn, Off)
+		}
+	}
+	for field, n := range map[string]int{
+		"timeoutSeconds":            p.TimeoutSeconds,
+		"limits.requestsPerMinute":  p.Limits.RequestsPerMinute,
+		"limits.maxConcurrent":      p.Limits.MaxConcurrent,
+		"limits.maxSessions":        p.Limits.MaxSessions,
+		"limits.sessionIdleSeconds": p.Limits.SessionIdleSeconds,
+		"limits.maxRequestBytes":    p.Limits.MaxRequestBytes,
+		"limits.maxResponseBytes":   p.Limits.MaxResponseBytes,
+		"health.intervalSeconds":    p.Health.IntervalSeconds,
+		"health.timeoutSeconds":     p.Health.TimeoutSeconds,
+		"health.failureThreshold":   p.Health.FailureThreshold,
+		"discovery.ttlSeconds":      p.Discovery.TTLSeconds,
+		"trust.maxStalenessSeconds": p.Trust.MaxStalenessSeconds,
+	} {
+		if n < 0 {
+			add("policy.%s %d is negative", field, n)
+		}
+	}
+	return faults
+}
+
+func (r *Revision) faults(name string) []error {
+	var faults []error
+	seen := map[string]bool{}
+	for i, t := range r.Tools {
+		if t.Name == "" {
+			faults = append(faults, fmt.Errorf("revisions/%s/tools/%d has no name", name, i))
+		}
+		if seen[t.Name] {
+			faults = append(faults, fmt.Errorf("revisions/%s has tool %q twice", name, t.Name))
+		}
+		seen[t.Name] = true
+		if t.TimeoutSeconds < 0 {
+			faults = append(faults, fmt.Errorf("revisions/%s tool %q: timeoutSeconds %d is negative", name, t.Name, t.TimeoutSeconds))
+		}
+	}
+	return faults
+}
