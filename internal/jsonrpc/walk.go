@@ -1,0 +1,225 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonrpc
+
+import "iter"
+
+// walker goes through a checked object or array without checking it again. On bytes that were never checked it may stop
+// early or give nonsense, but stays within them.
+type walker struct {
+	data []byte
+	pos  int
+}
+
+// item is one member or element as it stands in the input.
+type item struct {
+	key     []byte // content of the key, escapes and all; nil for an element
+	start   int    // where the key, or the element, begins
+	value   int    // where the value begins
+	end     int    // just after the value
+	escaped bool   // whether key holds escapes
+}
+
+// open enters the array or object that begins with bracket, and reports whether raw is one.
+func (w *walker) open(raw []byte, bracket byte) bool {
+	w.data, w.pos = raw, skipSpace(raw, 0)
+	if w.pos >= len(raw) || raw[w.pos] != bracket {
+		return false
+	}
+	w.pos++
+	return true
+}
+
+// next returns the next member (keyed) or element, and false after the last.
+func (w *walker) next(keyed bool) (it item, ok bool) {
+	i := skipSpace(w.data, w.pos)
+	if i < len(w.data) && w.data[i] == ',' {
+		i = skipSpace(w.data, i+1)
+	}
+	if i >= len(w.data) || w.data[i] == '}' || w.data[i] == ']' {
+		w.pos = i
+		return item{}, false
+	}
+	it.start = i
+	if keyed {
+		end := skipString(w.data, i)
+		it.key = w.data[i+1 : max(i+1, end-1)]
+		it.escaped = skipPlain(it.key, 0) < len(it.key)
+		i = skipSpace(w.data, end)
+		i = skipSpace(w.data, min(i+1, len(w.data)))
+	}
+	it.value = i
+	it.end = skipValue(w.data, i)
+	w.pos = it.end
+	return it, true
+}
+
+func (it item) is(key string) bool {
+	if it.escaped {
+		return string(unescape(nil, it.key)) == key
+	}
+	return string(it.key) == key
+}
+
+// name returns the unescaped key.
+func (it item) name() []byte {
+	if it.escaped {
+		return unescape(nil, it.key)
+	}
+	return it.key
+}
+
+// Members yields the members of the object obj in their order: the unescaped key and the value's bytes. It yields nothing
+// if obj is no object. The object must be part of a checked value.
+func Members(obj []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		var w walker
+		if !w.open(obj, '{') {
+			return
+		}
+		for it, ok := w.next(true); ok; it, ok = w.next(true) {
+			if !yield(string(it.name()), obj[it.value:it.end]) {
+				return
+			}
+		}
+	}
+}
+
+// Member returns the bytes of the value of one member of the object obj, and false if obj is no object or has no such
+// member. The object must be part of a checked value.
+func Member(obj []byte, key string) ([]byte, bool) {
+	var w walker
+	if !w.open(obj, '{') {
+		return nil, false
+	}
+	for it, ok := w.next(true); ok; it, ok = w.next(true) {
+		if it.is(key) {
+			return obj[it.value:it.end], true
+		}
+	}
+	return nil, false
+}
+
+// Elements yields the bytes of each element of the array arr. It yields nothing if arr is no array. The array must be part
+// of a checked value.
+func Elements(arr []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var w walker
+		if !w.open(arr, '[') {
+			return
+		}
+		for it, ok := w.next(false); ok; it, ok = w.next(false) {
+			if !yield(arr[it.value:it.end]) {
+				return
+			}
+		}
+	}
+}
+
+// Bool returns the value of the JSON boolean raw, and false for ok if raw is none.
+func Bool(raw []byte) (value, ok bool) {
+	switch string(trim(raw)) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+// IsNull reports whether raw is the JSON literal null.
+func IsNull(raw []byte) bool { return string(trim(raw)) == "null" }
+
+// IsObject reports whether the checked value raw is an object.
+func IsObject(raw []byte) bool { return firstByte(raw) == '{' }
+
+// IsArray reports whether the checked value raw is an array.
+func IsArray(raw []byte) bool { return firstByte(raw) == '[' }
+
+// IsString reports whether the checked value raw is a string.
+func IsString(raw []byte) bool { return firstByte(raw) == '"' }
+
+func firstByte(raw []byte) byte {
+	if i := skipSpace(raw, 0); i < len(raw) {
+		return raw[i]
+	}
+	return 0
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t'
+}
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && isSpace(data[i]) {
+		i++
+	}
+	return i
+}
+
+// trim returns raw without the white space around it.
+func trim(raw []byte) []byte {
+	raw = raw[skipSpace(raw, 0):]
+	for len(raw) > 0 && isSpace(raw[len(raw)-1]) {
+		raw = raw[:len(raw)-1]
+	}
+	return raw
+}
+
+// skipString returns the index after the string that begins at i.
+func skipString(data []byte, i int) int {
+	for i++; i < len(data); {
+		i = skipPlain(data, i)
+		if i >= len(data) {
+			break
+		}
+		switch data[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i += 2
+		default:
+			i++
+		}
+	}
+	return len(data)
+}
+
+// skipValue returns the index after the value that begins at i.
+func skipValue(data []byte, i int) int {
+	depth := 0
+	for i < len(data) {
+		switch data[i] {
+		case '"':
+			i = skipString(data, i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\n', '\r', '\t':
+			i++
+			continue
+		default:
+			i = skipScalar(data, i)
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return len(data)
+}
+
+// skipScalar returns the index after the number or literal that begins at i.
+func skipScalar(data []byte, i int) int {
+	for ; i < len(data); i++ {
+		switch data[i] {
+		case ',', ':', '}', ']', ' ', '\n', '\r', '\t':
+			return i
+		}
+	}
+	return i
+}
