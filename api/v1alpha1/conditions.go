@@ -3,24 +3,204 @@
 
 package v1alpha1
 
-// Condition types. Ready is on all three kinds and is derived from the others by one function.
+// Condition types. All of them have positive polarity: True is the state to be in. All types of a kind are there from the
+// first write of its status, as Unknown with ReasonPending, each with the generation that it speaks of. Ready is on all
+// three kinds and is derived from the others by one function.
 const (
-	// ConditionReady is True when the object does what it is for.
+	// ConditionReady (MCPServer, MCPTool, RuleSet) is True when the object does what it is for. Otherwise its reason is that
+	// of the condition which is in the way.
 	ConditionReady = "Ready"
-	// ConditionAccepted is True when the spec can be carried out as it stands.
+	// ConditionAccepted (MCPServer, RuleSet) is True when the spec can be carried out as it stands.
 	ConditionAccepted = "Accepted"
-	// ConditionAvailable is True when as many pods as asked for serve.
+	// ConditionAvailable (MCPServer) is True when as many pods as asked for serve.
 	ConditionAvailable = "Available"
-	// ConditionDiscovered is True when the whole catalogue of the current revision has been read.
+	// ConditionDiscovered (MCPServer) is True when the whole catalogue of the current revision has been read.
 	ConditionDiscovered = "Discovered"
-	// ConditionHealthy is True when the server answers its probes.
+	// ConditionHealthy (MCPServer) is True when the server answers its probes.
 	ConditionHealthy = "Healthy"
-	// ConditionEnforced is True when every replica enforces the newest registry document.
+	// ConditionEnforced is True on an MCPServer when every replica in the endpoints enforces the newest registry document,
+	// on a RuleSet when every selected server's dispatchers enforce this generation of it.
 	ConditionEnforced = "Enforced"
-	// ConditionProtected says whether the dispatcher can be gone round: True (Socket), True (Guarded), False (Unguarded).
+	// ConditionProtected (MCPServer) says whether the dispatcher can be gone round: True (Socket), True (Guarded), False (Unguarded).
 	ConditionProtected = "Protected"
-	// ConditionRegistered is True when an MCPTool's definition is known and admitted.
+	// ConditionRegistered (MCPTool) is True when the definition is known and admitted for the current revision.
 	ConditionRegistered = "Registered"
-	// ConditionCallable is True when a call of the tool can pass; False says what blocks it.
+	// ConditionCallable (MCPTool) is True when a call of the tool can pass; False says what blocks it.
 	ConditionCallable = "Callable"
+)
+
+// Reasons that conditions of several kinds share.
+const (
+	// ReasonPending: nothing has been found out yet; the first write of every condition.
+	ReasonPending = "Pending"
+	// ReasonReady: everything that Ready is derived from is True.
+	ReasonReady = "Ready"
+	// ReasonAccepted: the spec can be carried out as it stands.
+	ReasonAccepted = "Accepted"
+	// ReasonProgressing: on its way, and no time limit has passed.
+	ReasonProgressing = "Progressing"
+	// ReasonDisabled: spec.state is Disabled, of this object or of the server it belongs to.
+	ReasonDisabled = "Disabled"
+	// ReasonEnforced: every dispatcher that counts has the newest document in force.
+	ReasonEnforced = "Enforced"
+	// ReasonLagging: some dispatchers still enforce an older document; the message names at most five.
+	ReasonLagging = "Lagging"
+	// ReasonServerNotFound: the MCPServer that is referred to does not exist in this namespace.
+	ReasonServerNotFound = "ServerNotFound"
+	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, what it would govern is denied.
+	ReasonRuleSetNotFound = "RuleSetNotFound"
+	// ReasonRuleSetInvalid: a RuleSet that governs this does not compile; until it does, what it governs is denied.
+	ReasonRuleSetInvalid = "RuleSetInvalid"
+)
+
+// Reasons of MCPServer, Accepted=False.
+const (
+	// ReasonInvalidSpec: a field has a value that cannot be carried out; the message names the field and the way out.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonNameConflict: a child's name is taken by an object that Toolgate does not own, and that it therefore leaves alone.
+	ReasonNameConflict = "NameConflict"
+	// ReasonReferenceNotFound: a ConfigMap, Secret or ServiceAccount that the spec names does not exist.
+	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonApplyFailed: the API server refused a child (quota, Pod Security, admission policy); the message is its answer.
+	ReasonApplyFailed = "ApplyFailed"
+)
+
+// Reasons of MCPServer, Available, beside the reasons of a server that fails.
+const (
+	// ReasonAvailable: as many pods as asked for serve.
+	ReasonAvailable = "Available"
+	// ReasonScaledToZero: spec.replicas is 0.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonImagePullFailed: the kubelet cannot pull an image; the message names it.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonUnschedulable: no node takes the pods.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonPodsRefused: the pods cannot be created (quota, Pod Security, admission policy).
+	ReasonPodsRefused = "PodsRefused"
+	// ReasonContainerFailed: a container cannot be made or started (a missing key, a bad mount), before the server runs at all.
+	ReasonContainerFailed = "ContainerFailed"
+	// ReasonProgressDeadlineExceeded: the rollout does not get on; pods of the last good revision go on serving.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+)
+
+// Reasons of MCPServer, Discovered, beside the reasons of a server that fails.
+const (
+	// ReasonDiscovered: the whole catalogue of the current revision has been read.
+	ReasonDiscovered = "Discovered"
+	// ReasonToolsWithheld (Discovered=True): the catalogue has been read, and some of its tools are withheld; the message
+	// names them and their MCPTools say why.
+	ReasonToolsWithheld = "ToolsWithheld"
+	// ReasonCatalogueEmpty (Discovered=True): the server answers and lists no tool, no resource and no prompt.
+	ReasonCatalogueEmpty = "CatalogueEmpty"
+)
+
+// Reasons of a server that fails (Available, Discovered and Healthy). They are equal to the values of registry.FailureReason,
+// with which a dispatcher says what it saw.
+const (
+	// ReasonServerStartFailed: the command cannot be started, or nothing listens on the port.
+	ReasonServerStartFailed = "ServerStartFailed"
+	// ReasonServerExited: the server's process ended; the message holds the last lines of its standard error.
+	ReasonServerExited = "ServerExited"
+	// ReasonNotMCP: what the server answers is not MCP.
+	ReasonNotMCP = "NotMCP"
+	// ReasonServerTimeout: the server does not answer in time.
+	ReasonServerTimeout = "ServerTimeout"
+	// ReasonServerUnreachable: the remote server cannot be reached.
+	ReasonServerUnreachable = "ServerUnreachable"
+	// ReasonServerUnauthorized: the remote server refuses the credentials of spec.remote.headersFrom.
+	ReasonServerUnauthorized = "ServerUnauthorized"
+	// ReasonCatalogueInvalid: a list of the server cannot be read whole: a cursor that loops, a broken page.
+	ReasonCatalogueInvalid = "CatalogueInvalid"
+	// ReasonUnsupportedProtocolVersion: the server speaks no revision of MCP that the dispatcher knows.
+	ReasonUnsupportedProtocolVersion = "UnsupportedProtocolVersion"
+)
+
+// Reasons of MCPServer, Healthy, beside the reasons of a server that fails.
+const (
+	// ReasonHealthy: the server answers its probes.
+	ReasonHealthy = "Healthy"
+	// ReasonUnhealthy: as many probes in a row as spec.health.failureThreshold have failed.
+	ReasonUnhealthy = "Unhealthy"
+)
+
+// Reasons of MCPServer, Enforced=False, beside Progressing and Lagging.
+const (
+	// ReasonRegistryRefused: a dispatcher refuses the newest document and keeps the last good one; the message says why.
+	ReasonRegistryRefused = "RegistryRefused"
+	// ReasonRegistryTooLarge: the document does not fit into its ConfigMap; the last one stays in force.
+	ReasonRegistryTooLarge = "RegistryTooLarge"
+	// ReasonDispatcherUnreachable: the manager cannot read the state of a pod in the endpoints.
+	ReasonDispatcherUnreachable = "DispatcherUnreachable"
+)
+
+// Reasons of MCPServer, Protected.
+const (
+	// ReasonSocket (True): the server speaks on pipes alone and has no network port to go round the dispatcher with.
+	ReasonSocket = "Socket"
+	// ReasonGuarded (True): the server listens, and a NetworkPolicy or TLS keeps everything but the dispatcher away.
+	ReasonGuarded = "Guarded"
+	// ReasonUnguarded (False): the server can be reached without the dispatcher; the message says from where.
+	ReasonUnguarded = "Unguarded"
+)
+
+// Reasons of MCPTool, Registered. All but Registered are False, and the tool is withheld.
+const (
+	// ReasonRegistered: the definition is known and admitted for the current revision.
+	ReasonRegistered = "Registered"
+	// ReasonNoInputSchema: the server lists the tool without an input schema, so no call could be checked.
+	ReasonNoInputSchema = "NoInputSchema"
+	// ReasonInvalidSchema: the input or output schema does not compile.
+	ReasonInvalidSchema = "InvalidSchema"
+	// ReasonDuplicateName: the server lists the name twice, or two MCPTools claim it.
+	ReasonDuplicateName = "DuplicateName"
+	// ReasonNameNotDeclared: the name is outside [A-Za-z0-9_.-]{1,128}, or equals another but for case; a person must declare it.
+	ReasonNameNotDeclared = "NameNotDeclared"
+	// ReasonDefinitionChanged: the definition differs from the admitted one; status.change says in what.
+	ReasonDefinitionChanged = "DefinitionChanged"
+	// ReasonNotPinned: spec.discovery.pinning is Manual and spec.pin is not set.
+	ReasonNotPinned = "NotPinned"
+	// ReasonContractBroken: the definition breaks spec.contract.
+	ReasonContractBroken = "ContractBroken"
+	// ReasonGone: the server, or the tool on it, is no longer there; what people wrote in the spec is kept.
+	ReasonGone = "Gone"
+	// ReasonNotListed: declared by a person, and the server has not listed it so far.
+	ReasonNotListed = "NotListed"
+	// ReasonNotDiscovered: the server's catalogue has not been read yet.
+	ReasonNotDiscovered = "NotDiscovered"
+)
+
+// Reasons of MCPTool, Callable. Where the tool is not registered, the reason is that of Registered.
+const (
+	// ReasonCallable (True): a call with valid arguments passes, unless a rule over them says no.
+	ReasonCallable = "Callable"
+	// ReasonUntrusted (False): the tool counts as destructive and its server is Untrusted.
+	ReasonUntrusted = "Untrusted"
+	// ReasonTrustExpired (False): the tool counts as destructive and spec.trust.expiresAt of its server has passed.
+	ReasonTrustExpired = "TrustExpired"
+	// ReasonNeedsConfirmation (False): a person must confirm each call.
+	ReasonNeedsConfirmation = "NeedsConfirmation"
+	// ReasonNotExposed (False): spec.expose.tools of the server is Deny.
+	ReasonNotExposed = "NotExposed"
+	// ReasonServerNotReady (False): no pod of the server serves.
+	ReasonServerNotReady = "ServerNotReady"
+)
+
+// Reasons of RuleSet, Accepted=False.
+const (
+	// ReasonInvalidRules: a rule does not compile; the message and status.ruleErrors have rule, field, line and column.
+	ReasonInvalidRules = "InvalidRules"
+	// ReasonRulesTooExpensive: a rule could cost more than the bound on every call.
+	ReasonRulesTooExpensive = "RulesTooExpensive"
+	// ReasonInvalidSelector: spec.servers.selector cannot be read.
+	ReasonInvalidSelector = "InvalidSelector"
+	// ReasonUnsupported: the format or type is not built; admission refuses it, so only an object from before says this.
+	ReasonUnsupported = "Unsupported"
+)
+
+// Reasons of RuleSet, Enforced, beside Enforced, Progressing and Lagging.
+const (
+	// ReasonNoServers (True): no server is selected, so that nothing is left to enforce.
+	ReasonNoServers = "NoServers"
+	// ReasonNotAccepted (False): the set is not accepted; what it governs is denied meanwhile.
+	ReasonNotAccepted = "NotAccepted"
 )
