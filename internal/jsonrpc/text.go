@@ -180,10 +180,9 @@ func equalString(raw []byte, s string) bool {
 	return string(content) == s || skipPlain(content, 0) < len(content) && string(unescape(nil, content)) == s
 }
 
-// AppendString appends the JSON string with the characters of s. It escapes what RFC 8259, section 7, demands and no more;
-// a byte that is no UTF-8 becomes U+FFFD.
+// AppendString appends the JSON string with the characters of s, as RFC 8785, section 3.2.2.2, writes it: escaped is what
+// RFC 8259 demands and no more, in the short form where there is one. A byte that is no UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -202,20 +201,29 @@ func AppendString(dst []byte, s string) []byte {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
+		dst = appendEscape(dst, c)
 		i++
 		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// appendEscape appends the escape of a quote, a backslash or a control character.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
