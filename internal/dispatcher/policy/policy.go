@@ -11,24 +11,19 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
-	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
-// Caller is who sends a message, from verified credentials only. Until callers are authenticated everyone is anonymous.
-type Caller struct {
-	rules.Caller
-	// Address is the peer's address without port: what an anonymous caller's limits count by.
-	Address string
-}
-
 // Call is a message as policy sees it.
 type Call struct {
 	Method          string
 	ProtocolVersion string
-	Caller          Caller
+	// Caller is who sends the message, from verified credentials only; the zero value is anonymous.
+	Caller rules.CallerInfo
+	// Client is what the client says of itself.
+	Client rules.ClientInfo
 	// Tool and Arguments are those of tools/call: the true name, and the raw bytes (nil if absent).
 	Tool      string
 	Arguments []byte
@@ -44,10 +39,10 @@ type View interface {
 	Lookup(name string) (catalog.Tool, bool)
 }
 
-// Stage names a stage of the pipeline, in order.
+// Stage names a stage of the pipeline.
 type Stage string
 
-// The stages of architecture.md that a decision names.
+// The stages of architecture.md, in their order.
 const (
 	StageParse     Stage = "parse"
 	StageLimits    Stage = "limits"
@@ -63,40 +58,40 @@ const (
 	StageResult    Stage = "result"
 )
 
+// Verdict is one stage's word.
+type Verdict string
+
+// The words of a stage. Warn lets the call pass and says what was found.
+const (
+	Pass   Verdict = "pass"
+	Warn   Verdict = "warn"
+	Refuse Verdict = "refuse"
+)
+
+// StageResult is one stage's word about one call.
+type StageResult struct {
+	Stage   Stage   `json:"stage"`
+	Verdict Verdict `json:"verdict"`
+	Rule    string  `json:"rule,omitempty"`
+	Message string  `json:"message,omitempty"`
+}
+
 // Decision is the outcome of the stages before the server is called.
 type Decision struct {
 	// Refusal is nil when the call may pass.
 	Refusal *Refusal
-	// Tool is the definition that the call was checked against; zero for other methods.
-	Tool     catalog.Tool
-	Verdict  catalog.Verdict
-	Timeout  time.Duration
-	Warnings []rules.Hit
-	Audited  []rules.Hit
-	// Stages are the stages that were passed or refused, in order, for rules/evaluate and the audit record.
-	Stages []StageResult
-}
-
-// StageResult is one stage's word.
-type StageResult struct {
-	Stage   Stage  `json:"stage"`
-	Verdict string `json:"verdict"` // pass, warn, refuse
-	Rule    string `json:"rule,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-// Refusal is why a message does not pass, and what would be right.
-type Refusal struct {
-	Kind  Kind
-	Stage Stage
-	Tool  string
-	Rule  string
-	// Reason is a stable word: Untrusted, DefinitionChanged, Disabled, RuleSet …
-	Reason string
-	// Path is a JSON Pointer into the arguments.
-	Path       string
-	Message    string
+	// Tool is the definition that the call was checked against, and Effective what it counts as; zero for other methods
+	// and where no definition is known.
+	Tool      catalog.Tool
+	Effective catalog.Verdict
+	// Timeout bounds the call upstream.
+	Timeout time.Duration
+	// Rules is the verdict of the RuleSets: warnings, what Audit would have done, and the trace of a dry run.
+	Rules rules.Decision
+	// Violations are those that validation Warn let through.
 	Violations []schema.Violation
+	// Stages are the stages that the call reached, in order.
+	Stages []StageResult
 }
 
 // Engine decides under one snapshot. It is immutable and safe for concurrent use.
@@ -105,17 +100,26 @@ type Engine struct {
 	schemas  *registry.SchemaCache
 }
 
-// The functions of this package (pipeline.go, errors.go, result.go, trust.go):
-//
-//	func New(snapshot *registry.Snapshot, schemas *registry.SchemaCache) *Engine
-//	func (e *Engine) DecideMethod(call Call) *Refusal                      // is the method exposed, passed through, known? every message but tools/call
-//	func (e *Engine) DecideCall(view View, call Call, trusted bool) Decision // tools/call: all stages up to the server
-//	func (e *Engine) DecideRules(call Call, trusted bool) Decision         // RuleSets that govern other methods (resources/read, prompts/get …)
-//	func (e *Engine) Trusted(now, lastPoll time.Time) bool                 // trust state, expiry and staleness
-//	func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []schema.Violation) // output schema; isError exempt
-//	func (e *Engine) Listing(view View, trusted bool) []ListedTool         // tools/list: admitted and not hidden, effective annotations, one order
-//	func (r *Refusal) Error(server, traceID string) *jsonrpc.Error         // JSON-RPC error with data {kind, stage, server, tool, rule, path, traceId}
-//	func (r *Refusal) Result(server, traceID string) []byte                // isError tools/call result with machine-readable reason in _meta
-//	func (r *Refusal) AsResult(protocolVersion string, task bool) bool     // the table: result or JSON-RPC error
-//	func (k Kind) ...                                                      // Code, HTTPModern, HTTPLegacy, HTTPREST, ErrorType
-var _ = jsonrpc.AppendError
+// New gives the engine of a snapshot. schemas outlives snapshots, so that a reload compiles nothing again.
+func New(snapshot *registry.Snapshot, schemas *registry.SchemaCache) *Engine {
+	return &Engine{snapshot: snapshot, schemas: schemas}
+}
+
+// Snapshot is what the engine decides under.
+func (e *Engine) Snapshot() *registry.Snapshot { return e.snapshot }
+
+func (e *Engine) policy() *registry.Policy { return &e.snapshot.Document().Policy }
+
+// Trusted says whether destructive tools may be called: the server is trusted, trust has not expired, and the manager has
+// polled this dispatcher lately enough (lastPoll, the zero time if never).
+func (e *Engine) Trusted(now, lastPoll time.Time) bool {
+	trust := e.policy().Trust
+	if !trust.Trusted {
+		return false
+	}
+	if trust.ExpiresAt != 0 && now.Unix() >= trust.ExpiresAt {
+		return false
+	}
+	staleness := time.Duration(trust.MaxStalenessSeconds) * time.Second
+	return staleness == 0 || now.Sub(lastPoll) <= staleness
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Generates deep copies, CRDs, roles and the API reference from the Go types.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOFLAGS="-trimpath -buildvcs=false"
+tool() { go tool -modfile=hack/tools/go.mod "$@"; }
+echo "controller-gen: deep copies"
+tool controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+echo "controller-gen: CRDs"
+tool controller-gen crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd/bases
+echo "controller-gen: roles"
+tool controller-gen rbac:roleName=toolgate-manager paths=./controllers/... output:rbac:dir=config/rbac
+echo "crd-ref-docs: docs/api.md"
+tool crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md

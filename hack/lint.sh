@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# golangci-lint over the code (style, budgets, the dependency rule), kube-api-linter over api/, shellcheck over the scripts
+# where it is installed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOFLAGS="-trimpath -buildvcs=false"
+echo "golangci-lint"
+go tool -modfile=hack/tools/go.mod golangci-lint run --timeout 20m ./...
+echo "kube-api-linter"
+hack/tools/kube-api-lint.sh
+if command -v shellcheck >/dev/null; then
+  echo "shellcheck"
+  git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x
+fi

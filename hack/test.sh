@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every test that needs no kubelet: the engines, the data plane with real npm servers, the controllers and the admission
+# rules on a real API server. Installs what it needs into the cache folder.
+# shellcheck source=hack/suite.sh
+source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
+
+start=$SECONDS
+echo "=== preparing: the API server and etcd (built once, into the cache)"
+KUBEBUILDER_ASSETS=$(hack/k8s/binaries.sh envtest | tail -n 1)
+export KUBEBUILDER_ASSETS
+echo "=== preparing: real MCP servers from npm (installed once, into the cache)"
+TOOLGATE_NPM=$(hack/image/npm.sh | tail -n 1)
+export TOOLGATE_NPM
+echo "prepared in $((SECONDS - start)) s"
+
+suite engines -p 2 ./internal/jsonrpc/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...
+suite data-plane -p 2 ./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/...
+suite api -p 1 ./api/... ./test/admission/...
+suite controllers -p 1 ./controllers/... ./cmd/manager/...
+finish

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Every relative link of every Markdown file names a file that exists.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bad=0
+while read -r file; do
+  while read -r link; do
+    target=${link%%#*}
+    [[ -z $target || $target =~ ^[a-z]+: ]] && continue
+    if [[ ! -e "$(dirname "$file")/$target" ]]; then
+      echo "$file links to $target, which does not exist"
+      bad=1
+    fi
+  done < <(grep -oE '\]\([^) ]+\)' "$file" | sed -E 's/^\]\((.*)\)$/\1/' || true)
+done < <(git ls-files '*.md')
+exit $bad

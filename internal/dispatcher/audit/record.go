@@ -1,0 +1,67 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package audit writes one record for every message of consequence, as JSON lines in which each record carries the hash of
+// the one before.
+//
+// It owns the shape of the record, the chain and the keyed digests. It never holds arguments or results themselves, and
+// imports nothing of the project but policy's words for stages.
+package audit
+
+import (
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+)
+
+// Outcome is how a message ended.
+type Outcome string
+
+// The outcomes. Started is written before a call that is not known to be read-only is forwarded, so that a missing end
+// reads as unknown; Gap stands for records that could not be written.
+const (
+	Started   Outcome = "started"
+	Success   Outcome = "success"
+	ToolError Outcome = "tool_error"
+	Rejected  Outcome = "rejected"
+	Failed    Outcome = "failed"
+	TimedOut  Outcome = "timeout"
+	Cancelled Outcome = "cancelled"
+	Unknown   Outcome = "unknown"
+	Gap       Outcome = "gap"
+)
+
+// Record is one line. Sizes are in bytes, Duration in milliseconds with fractions.
+type Record struct {
+	Time time.Time `json:"time"`
+	// Sequence counts the records of this process from 1; Previous is the hash of the line before (sha256:<hex>, empty for
+	// the first). Both are set by Log.
+	Sequence uint64 `json:"seq"`
+	Previous string `json:"prev,omitempty"`
+
+	TraceID string `json:"trace_id"`
+	Parent  string `json:"parent,omitempty"`
+	Caller  string `json:"caller"`
+	Client  string `json:"client,omitempty"`
+	Server  string `json:"server"`
+	Method  string `json:"method"`
+	Tool    string `json:"tool,omitempty"`
+
+	Outcome  Outcome              `json:"outcome"`
+	Kind     policy.Kind          `json:"error_kind,omitempty"`
+	Reason   string               `json:"reason,omitempty"`
+	Rule     string               `json:"rule,omitempty"`
+	Stages   []policy.StageResult `json:"stages,omitempty"`
+	Audited  []string             `json:"audited,omitempty"`
+	Duration float64              `json:"duration_ms,omitempty"`
+
+	ArgumentsDigest string `json:"arguments_digest,omitempty"`
+	ArgumentsBytes  int    `json:"arguments_bytes,omitempty"`
+	ResultDigest    string `json:"result_digest,omitempty"`
+	ResultBytes     int    `json:"result_bytes,omitempty"`
+	RegistryDigest  string `json:"registry_digest,omitempty"`
+	ToolDigest      string `json:"tool_digest,omitempty"`
+
+	// Lost is how many records a gap stands for.
+	Lost uint64 `json:"lost,omitempty"`
+}

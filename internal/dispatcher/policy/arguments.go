@@ -1,0 +1,117 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/schema"
+)
+
+var noArguments = []byte("{}")
+
+// arguments holds the arguments to the tool's input schema, and to the rule that no key may be read as another.
+func arguments(e *Engine, f *flow) *Refusal {
+	args := f.call.Arguments
+	if args == nil {
+		args = noArguments
+	}
+	f.args = args
+	if !jsonrpc.IsObject(args) {
+		return &Refusal{Kind: SchemaError, Reason: "InvalidArguments", Message: fmt.Sprintf(
+			"The arguments of %q must be a JSON object, or absent where the tool needs none.", f.call.Tool)}
+	}
+	compiled, err := e.inputSchema(f.Tool)
+	if err != nil {
+		return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+			"Tool %q is withheld: its input schema cannot be checked (%v).", f.call.Tool, err)}
+	}
+	var collision *jsonrpc.CollisionError
+	if errors.As(jsonrpc.FoldCollisions(args, compiled.Properties()), &collision) {
+		return &Refusal{Kind: SchemaError, Reason: "AmbiguousKey", Path: collision.Path, Message: fmt.Sprintf(
+			"Invalid arguments for tool %q: %v", f.call.Tool, collision)}
+	}
+	return e.conform(f, compiled, args)
+}
+
+func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal {
+	mode := e.policy().Validation.Arguments
+	if mode == registry.Off {
+		return nil
+	}
+	violations := compiled.Validate(args)
+	if len(violations) == 0 {
+		filled, err := compiled.WithDefaults(args)
+		if err == nil {
+			f.args = filled
+		}
+		return nil
+	}
+	message := fmt.Sprintf("Invalid arguments for tool %q: %s", f.call.Tool, schema.Explain(violations))
+	if mode == registry.Warn {
+		f.Violations, f.note = violations, message
+		return nil
+	}
+	return &Refusal{
+		Kind: SchemaError, Reason: "InvalidArguments", Path: violations[0].Path, Message: message, Violations: violations,
+	}
+}
+
+func (e *Engine) inputSchema(tool catalog.Tool) (*schema.Schema, error) {
+	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats, RequireObject: true}
+	return e.schemas.Get(tool.Digest+"/inputSchema", tool.InputSchema, opts)
+}
+
+// CheckResult holds the result of a call to the tool's output schema. A result with isError is exempt, and so is a tool
+// without an output schema. With results Enforce the refusal replaces the result; with Warn the violations are only reported.
+func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []schema.Violation) {
+	mode := e.policy().Validation.Results
+	if mode == registry.Off || tool.OutputSchema == nil || isErrorResult(result) {
+		return nil, nil
+	}
+	violations, err := e.resultViolations(tool, result)
+	if err == nil && len(violations) == 0 {
+		return nil, nil
+	}
+	if mode == registry.Warn {
+		return nil, violations
+	}
+	reason := schema.Explain(violations)
+	if err != nil {
+		reason = err.Error()
+	}
+	return &Refusal{
+		Kind: SerializationError, Stage: StageResult, Tool: tool.Name, Reason: "InvalidResult", Violations: violations,
+		Message: fmt.Sprintf("The result of tool %q does not fit the tool's own output schema: %s", tool.Name, reason),
+	}, violations
+}
+
+func (e *Engine) resultViolations(tool catalog.Tool, result []byte) ([]schema.Violation, error) {
+	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
+	compiled, err := e.schemas.Get(tool.Digest+"/outputSchema", tool.OutputSchema, opts)
+	if err != nil {
+		return nil, fmt.Errorf("the output schema cannot be checked: %w", err)
+	}
+	content, ok := jsonrpc.Member(result, "structuredContent")
+	if !ok {
+		return []schema.Violation{{
+			Keyword: "required", Message: "missing structuredContent",
+			Expected: "structuredContent, because the tool declares an outputSchema",
+		}}, nil
+	}
+	return compiled.Validate(content), nil
+}
+
+func isErrorResult(result []byte) bool {
+	raw, ok := jsonrpc.Member(result, "isError")
+	if !ok {
+		return false
+	}
+	value, ok := jsonrpc.Bool(raw)
+	return ok && value
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// methodCallTool is the method that runs a tool.
+const methodCallTool = "tools/call"
+
+// feature says which switch of spec.expose lets a method through.
+type feature uint8
+
+const (
+	always feature = iota
+	tools
+	resources
+	prompts
+	completions
+)
+
+// methods are the requests of a client that Toolgate knows. Tasks are not among them: until task results are policed, they
+// are refused like any method that is unknown.
+var methods = map[string]feature{
+	"ping":             always,
+	"logging/setLevel": always,
+	"server/discover":  always,
+
+	"tools/list":   tools,
+	methodCallTool: tools,
+
+	"resources/list":           resources,
+	"resources/templates/list": resources,
+	"resources/read":           resources,
+	"resources/subscribe":      resources,
+	"resources/unsubscribe":    resources,
+
+	"prompts/list": prompts,
+	"prompts/get":  prompts,
+
+	"completion/complete": completions,
+}
+
+// exposed lets a request through that is known and exposed, or named by spec.passthrough.
+func exposed(e *Engine, f *flow) *Refusal {
+	name := f.call.Method
+	p := e.policy()
+	wanted, known := methods[name]
+	if !known {
+		if slices.Contains(p.Passthrough, name) {
+			return nil
+		}
+		return &Refusal{Kind: MethodNotFound, Reason: "UnknownMethod", Message: fmt.Sprintf("Method %q is not served here.", name)}
+	}
+	allowed := true
+	switch wanted {
+	case always:
+	case tools:
+		allowed = p.Expose.Tools
+	case resources:
+		allowed = p.Expose.Resources
+	case prompts:
+		allowed = p.Expose.Prompts
+	case completions:
+		allowed = p.Expose.Completions
+	default:
+		allowed = false
+	}
+	if allowed {
+		return nil
+	}
+	return &Refusal{Kind: MethodNotFound, Reason: "NotExposed", Message: fmt.Sprintf("Method %q is not exposed by this server.", name)}
+}
