@@ -17,11 +17,11 @@ IMAGE ?= toolgate.dev/toolgate:dev
 
 .PHONY: demo
 demo: ## Start a cluster with real MCP servers and show a call allowed and a call refused (CLUSTER=current uses the current kube context)
-	@test/demo/demo.sh
+	@hack/demo/demo.sh
 
 .PHONY: demo-down
 demo-down: ## Stop the demo's cluster and leave nothing behind
-	@test/demo/down.sh
+	@hack/demo/down.sh
 
 ##@ Test
 

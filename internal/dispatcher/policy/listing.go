@@ -32,7 +32,7 @@ func (e *Engine) Listing(view View, trusted bool) []ListedTool {
 	listed := make([]ListedTool, 0, len(e.snapshot.Tools()))
 	for _, reg := range e.snapshot.Tools() {
 		seen, ok := view.Lookup(reg.Name)
-		if !ok || reg.Withheld != "" || !e.digestAdmitted(reg, seen) {
+		if !ok || reg.Withheld != "" || seen.TaskRequired || !e.digestAdmitted(reg, seen) {
 			continue
 		}
 		v := e.effective(seen, reg)
@@ -63,14 +63,14 @@ func definition(seen catalog.Tool, reg *registry.Tool) []byte {
 			annotations = noArguments
 		}
 		annotations = jsonrpc.ReplaceMembers(annotations, overrides(reg.Hints)...)
-		def = jsonrpc.ReplaceMembers(def, jsonrpc.Edit{Key: "annotations", Value: annotations})
+		def = jsonrpc.ReplaceMembers(def, jsonrpc.Edit{Key: "annotations", Raw: annotations})
 	}
 	execution, ok := jsonrpc.Member(def, "execution")
 	if !ok || !jsonrpc.IsObject(execution) {
 		return def
 	}
 	execution = jsonrpc.ReplaceMembers(execution, jsonrpc.Edit{Key: "taskSupport"})
-	return jsonrpc.ReplaceMembers(def, jsonrpc.Edit{Key: "execution", Value: execution})
+	return jsonrpc.ReplaceMembers(def, jsonrpc.Edit{Key: "execution", Raw: execution})
 }
 
 func overrides(h *registry.Hints) []jsonrpc.Edit {
@@ -87,9 +87,9 @@ func overrides(h *registry.Hints) []jsonrpc.Edit {
 		switch {
 		case hint.value == nil:
 		case *hint.value:
-			set = append(set, jsonrpc.Edit{Key: hint.key, Value: []byte("true")})
+			set = append(set, jsonrpc.Edit{Key: hint.key, Raw: []byte("true")})
 		default:
-			set = append(set, jsonrpc.Edit{Key: hint.key, Value: []byte("false")})
+			set = append(set, jsonrpc.Edit{Key: hint.key, Raw: []byte("false")})
 		}
 	}
 	return set

@@ -124,6 +124,10 @@ func admitted(e *Engine, f *flow) *Refusal {
 		return &Refusal{Kind: Denied, Reason: "Gone", Message: fmt.Sprintf(
 			"Tool %q is not listed by its server at this moment. tools/list names the tools that can be called.", t.Name)}
 	}
+	if seen.TaskRequired {
+		return &Refusal{Kind: Denied, Reason: "TaskRequired", Message: fmt.Sprintf(
+			"Tool %q can only be called as a task, and tasks are not served here.", t.Name)}
+	}
 	if e.policy().Discovery.PinningOff && t.Digest == "" {
 		f.Tool = seen
 		return nil
@@ -184,7 +188,23 @@ func gate(e *Engine, f *flow) *Refusal {
 	}
 	return &Refusal{Kind: Denied, Reason: "Untrusted", Message: fmt.Sprintf(
 		"Tool %q %s, and such calls are blocked on this server. The people who run it decide about that; read-only tools can be called.",
-		f.tool.Name, f.Effective.Because.Sentence(f.Effective.Destructive))}
+		f.tool.Name, whyGated(f.Effective))}
+}
+
+func whyGated(v catalog.Verdict) string {
+	if !v.Destructive {
+		return "is not read-only"
+	}
+	switch v.Because {
+	case catalog.BecauseOverride:
+		return "counts as destructive by decision of the people who run this server"
+	case catalog.BecauseAnnotation:
+		return "says of itself that it can destroy data"
+	case catalog.BecauseDefault:
+		return "does not say that it is safe, so it counts as destructive"
+	default:
+		return "counts as destructive"
+	}
 }
 
 func ruleSets(e *Engine, f *flow) *Refusal {

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The tests that need a kubelet, on a cluster that is started for them and taken down afterwards. CLUSTER=current uses the
+# current kube context instead; KEEP=1 leaves the cluster running.
+# shellcheck source=hack/suite.sh
+source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
+# shellcheck source=hack/demo/cluster.sh
+source hack/demo/cluster.sh
+
+cluster_up
+trap 'rm -rf "$results"; [[ -n "${KEEP:-}" ]] || cluster_down' EXIT
+install_toolgate
+SUITE_FORMAT=standard-verbose suite e2e -p 1 -count 1 -timeout 40m -tags e2e ./test/e2e/...
+finish
