@@ -1,0 +1,193 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package watch keeps the registry document in force: it reads the file strictly, swaps to a newer document at once, and
+// keeps the last good one on any error.
+//
+// It owns the reading and the sequence. It must not import Kubernetes, the API, or the packages that move messages.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// pollInterval is how often the file is read although nothing was notified: a volume may be one that inotify does not see.
+const pollInterval = 5 * time.Second
+
+// Options say what to watch.
+type Options struct {
+	// Path is the document's file. A mounted ConfigMap replaces it through a symlink in the same directory.
+	Path string
+	// Revision is the dispatcher's own; empty takes the only revision of the document, as at a desk.
+	Revision string
+	// Apply is called with every snapshot before it counts as in force, never concurrently.
+	Apply func(*registry.Snapshot)
+	// Report is called after every reading that changed Status, never concurrently.
+	Report func(Status)
+	Log    *slog.Logger
+}
+
+// Status is the document in force, and why a newer one was refused.
+type Status struct {
+	Snapshot *registry.Snapshot // nil while there is none
+	Error    string
+}
+
+// Watcher holds the document in force. It is safe for concurrent use.
+type Watcher struct {
+	opts Options
+
+	mu     sync.Mutex
+	status Status
+	seen   string // digest of the bytes that were read last
+}
+
+// New gives a watcher that has read nothing yet.
+func New(opts Options) *Watcher { return &Watcher{opts: opts} }
+
+// Status is the state after the last reading.
+func (w *Watcher) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// Reload reads the file once. The error says why the file is not in force; the document that was stays so.
+func (w *Watcher) Reload() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	data, err := readFile(w.opts.Path)
+	if err != nil {
+		return w.refuse("", err)
+	}
+	digest := registry.Digest(data)
+	if digest == w.seen {
+		return w.lastError()
+	}
+	snapshot, err := w.compile(data, digest)
+	if err != nil {
+		return w.refuse(digest, err)
+	}
+	w.opts.Apply(snapshot)
+	w.seen = digest
+	w.report(Status{Snapshot: snapshot})
+	w.opts.Log.Info("registry document in force", "digest", digest, "sequence", snapshot.Document().Sequence,
+		"tools", len(snapshot.Tools()), "revisionKnown", snapshot.Known())
+	return nil
+}
+
+func (w *Watcher) lastError() error {
+	if w.status.Error == "" {
+		return nil
+	}
+	return errors.New(w.status.Error)
+}
+
+// refuse keeps the document in force and says why. One cause is told once.
+func (w *Watcher) refuse(digest string, err error) error {
+	w.seen = digest
+	if w.status.Error != err.Error() {
+		w.report(Status{Snapshot: w.status.Snapshot, Error: err.Error()})
+	}
+	return err
+}
+
+func (w *Watcher) report(s Status) {
+	w.status = s
+	w.opts.Report(s)
+}
+
+func (w *Watcher) compile(data []byte, digest string) (*registry.Snapshot, error) {
+	doc, err := registry.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if last := w.status.Snapshot; last != nil && doc.Sequence < last.Document().Sequence {
+		return nil, fmt.Errorf("registry document: sequence %d is lower than %d, which is in force; an older document is never taken back",
+			doc.Sequence, last.Document().Sequence)
+	}
+	revision, err := w.revision(doc)
+	if err != nil {
+		return nil, err
+	}
+	return registry.Compile(doc, digest, revision)
+}
+
+func (w *Watcher) revision(doc *registry.Document) (string, error) {
+	if w.opts.Revision != "" {
+		return w.opts.Revision, nil
+	}
+	names := slices.Sorted(maps.Keys(doc.Revisions))
+	if len(names) != 1 {
+		return "", fmt.Errorf("registry document: it holds %d revisions (%s); name one with --revision", len(names), strings.Join(names, ", "))
+	}
+	return names[0], nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
+	}
+	return data, nil
+}
+
+// Run reads the file whenever its directory changes, and now and then, until ctx ends. Reading errors are in Status, not
+// in Run's error.
+func (w *Watcher) Run(ctx context.Context) error {
+	notes, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watching the registry document: %w", err)
+	}
+	defer notes.Close()
+	dir := filepath.Dir(w.opts.Path)
+	if err := notes.Add(dir); err != nil {
+		w.opts.Log.Warn("directory of the registry document is not watched, only polled", "directory", dir, "err", err)
+	}
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		w.reloadAndLog()
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, ok := <-notes.Events:
+			if !ok {
+				return errors.New("watching the registry document: notifications ended")
+			}
+		case err := <-notes.Errors:
+			w.opts.Log.Warn("notifications of the registry document were lost; it is read again", "err", err)
+		case <-poll.C:
+			// A directory that was not there at first may be now; adding one twice does nothing.
+			_ = notes.Add(dir)
+		}
+	}
+}
+
+// reloadAndLog logs a refusal when it is new: Reload runs for every event of the directory.
+func (w *Watcher) reloadAndLog() {
+	before := w.Status().Error
+	if err := w.Reload(); err != nil && err.Error() != before {
+		w.opts.Log.Error("registry document refused; the last good one stays in force", "err", err)
+	}
+}
