@@ -86,7 +86,7 @@ func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []sche
 		reason = err.Error()
 	}
 	return &Refusal{
-		Kind: SerializationError, Stage: StageResult, Tool: tool.Name, Reason: "InvalidResult", Violations: violations,
+		Kind: SerializationError, Stage: StageOutput, Tool: tool.Name, Reason: "InvalidResult", Violations: violations,
 		Message: fmt.Sprintf("The result of tool %q does not fit the tool's own output schema: %s", tool.Name, reason),
 	}, violations
 }

@@ -55,7 +55,7 @@ const (
 	StageRules     Stage = "rules"
 	StageConfirm   Stage = "confirmation"
 	StageUpstream  Stage = "upstream"
-	StageResult    Stage = "result"
+	StageOutput    Stage = "result"
 )
 
 // Verdict is one stage's word.
