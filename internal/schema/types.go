@@ -3,7 +3,7 @@
 
 package schema
 
-import "errors"
+import "github.com/santhosh-tekuri/jsonschema/v6"
 
 // Limits of a schema, checked before it is compiled (see design: the validator can't be cancelled, so these are the guard).
 const (
@@ -22,6 +22,9 @@ type Options struct {
 	AssertFormats bool
 	// RequireObject refuses a root that is not `type: object`: what MCP demands of every inputSchema.
 	RequireObject bool
+
+	loader         jsonschema.URLLoader // tests alone: serves the remotes of the official suite
+	defaultDialect string               // tests alone: the $schema that an absent one stands for
 }
 
 // Reason is the machine-readable cause of a CompileError.
@@ -69,31 +72,8 @@ type Violation struct {
 	Expected   string `json:"expected,omitempty"` // what would be valid, for example `string`, `one of "a", "b"`, `at most 10`
 }
 
-// Schema is a compiled schema. It is immutable and safe for concurrent use.
-type Schema struct{}
-
-// Compile compiles one schema. raw must have been accepted by jsonrpc.Check (no duplicate keys, valid UTF-8).
-// Every error is a *CompileError.
-func Compile(raw []byte, opts Options) (*Schema, error) {
-	return nil, errors.New("schema: not there yet")
-}
-
-// Validate checks one instance, which must have been accepted by jsonrpc.Check. It gives nil where the instance is valid,
-// else at most MaxViolations violations in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
-// integer; numbers are compared exactly.
-func (s *Schema) Validate(instance []byte) []Violation { return nil }
-
-// Properties lists the property names that the root declares, through local $ref and allOf too, sorted.
-func (s *Schema) Properties() []string { return nil }
-
-// Dialect is the dialect that the schema was read with: "draft-04", "draft-06", "draft-07", "2019-09" or "2020-12".
-func (s *Schema) Dialect() string { return "" }
-
-// WithDefaults gives instance with absent members filled in from `default`, top-level and nested, for the eyes of rules
-// alone: it must never be forwarded. Where nothing is to fill, it gives instance itself. Instance must have been accepted
-// by jsonrpc.Check and by Validate.
-func (s *Schema) WithDefaults(instance []byte) ([]byte, error) { return instance, nil }
-
-// Explain puts violations into one text from which a model can correct its call: path, keyword, what is expected.
-// It gives "" for none.
-func Explain(vs []Violation) string { return "" }
+// Keywords of violations that no schema has: of the text itself, and of our limits.
+const (
+	KeywordSyntax = "syntax" // not one JSON value
+	KeywordLimit  = "limit"  // MaxDepth, MaxNumberDigits, MaxExponent, or too costly to check
+)

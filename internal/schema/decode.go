@@ -1,0 +1,241 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// errSyntax covers whatever is not one JSON value. The text was checked before (jsonrpc.Check says precisely what is
+// wrong with it), so this decoder only has to be safe, not talkative.
+var errSyntax = errors.New("is not one JSON value")
+
+// limitError is a limit that a text breaks, with the place where it does.
+type limitError struct {
+	path   string // RFC 6901
+	reason Reason
+	text   string
+}
+
+func (e *limitError) Error() string { return e.text }
+
+// at prefixes the path while an error travels up.
+func at(err error, token string) error {
+	var limit *limitError
+	if errors.As(err, &limit) {
+		limit.path = "/" + escapeToken(token) + limit.path
+	}
+	return err
+}
+
+// shape counts the values of an instance at each depth: what the cost of validating it is bounded by.
+type shape struct {
+	bytes   int
+	perDeep [MaxDepth + 1]uint64
+}
+
+// decoder reads strict JSON into the tree that the validator takes (map[string]any, []any, string, json.Number, bool,
+// nil), in one pass with the limits on depth and numbers.
+type decoder struct {
+	data  []byte
+	pos   int
+	shape shape
+}
+
+// decode reads one JSON value. Errors are errSyntax or *limitError.
+func decode(data []byte) (any, *shape, error) {
+	d := decoder{data: data, shape: shape{bytes: len(data)}}
+	v, err := d.value(0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.space(); d.pos != len(d.data) {
+		return nil, nil, errSyntax
+	}
+	return v, &d.shape, nil
+}
+
+func (d *decoder) space() {
+	for d.pos < len(d.data) {
+		switch d.data[d.pos] {
+		case ' ', '\t', '\r', '\n':
+			d.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next skips white space and consumes c if it comes next.
+func (d *decoder) next(c byte) bool {
+	d.space()
+	if d.pos < len(d.data) && d.data[d.pos] == c {
+		d.pos++
+		return true
+	}
+	return false
+}
+
+func (d *decoder) value(depth int) (any, error) {
+	d.space()
+	if d.pos >= len(d.data) {
+		return nil, errSyntax
+	}
+	if depth > MaxDepth {
+		return nil, &limitError{reason: ReasonTooDeep, text: fmt.Sprintf("is nested deeper than %d levels", MaxDepth)}
+	}
+	d.shape.perDeep[depth]++
+	switch d.data[d.pos] {
+	case '{':
+		return d.object(depth)
+	case '[':
+		return d.array(depth)
+	case '"':
+		return d.str()
+	case 't':
+		return true, d.literal("true")
+	case 'f':
+		return false, d.literal("false")
+	case 'n':
+		return nil, d.literal("null")
+	default:
+		return d.number()
+	}
+}
+
+func (d *decoder) literal(want string) error {
+	if !strings.HasPrefix(string(d.data[d.pos:min(len(d.data), d.pos+len(want))]), want) {
+		return errSyntax
+	}
+	d.pos += len(want)
+	return nil
+}
+
+func (d *decoder) object(depth int) (any, error) {
+	d.pos++
+	obj := make(map[string]any)
+	if d.next('}') {
+		return obj, nil
+	}
+	for {
+		d.space()
+		if d.pos >= len(d.data) || d.data[d.pos] != '"' {
+			return nil, errSyntax
+		}
+		key, err := d.str()
+		if err != nil {
+			return nil, err
+		}
+		if !d.next(':') {
+			return nil, errSyntax
+		}
+		if obj[key], err = d.value(depth + 1); err != nil {
+			return nil, at(err, key)
+		}
+		if d.next('}') {
+			return obj, nil
+		}
+		if !d.next(',') {
+			return nil, errSyntax
+		}
+	}
+}
+
+func (d *decoder) array(depth int) (any, error) {
+	d.pos++
+	arr := []any{}
+	if d.next(']') {
+		return arr, nil
+	}
+	for {
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, at(err, strconv.Itoa(len(arr)))
+		}
+		arr = append(arr, v)
+		if d.next(']') {
+			return arr, nil
+		}
+		if !d.next(',') {
+			return nil, errSyntax
+		}
+	}
+}
+
+// str reads the string that starts at pos.
+func (d *decoder) str() (string, error) {
+	start := d.pos
+	escaped := false
+	for d.pos++; d.pos < len(d.data); d.pos++ {
+		switch d.data[d.pos] {
+		case '"':
+			d.pos++
+			if !escaped {
+				return string(d.data[start+1 : d.pos-1]), nil
+			}
+			var s string
+			if err := json.Unmarshal(d.data[start:d.pos], &s); err != nil {
+				return "", errSyntax
+			}
+			return s, nil
+		case '\\':
+			escaped = true
+			d.pos++
+		}
+	}
+	return "", errSyntax
+}
+
+func (d *decoder) number() (any, error) {
+	start, digits, expAt := d.pos, 0, -1
+scan:
+	for ; d.pos < len(d.data); d.pos++ {
+		switch c := d.data[d.pos]; {
+		case c >= '0' && c <= '9':
+			if expAt < 0 {
+				digits++
+			}
+		case c == 'e' || c == 'E':
+			expAt = d.pos + 1
+		case c != '+' && c != '-' && c != '.':
+			break scan
+		}
+	}
+	text := string(d.data[start:d.pos])
+	if digits == 0 || !json.Valid(d.data[start:d.pos]) {
+		return nil, errSyntax
+	}
+	if digits > MaxNumberDigits {
+		return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number of more than %d digits", MaxNumberDigits)}
+	}
+	if expAt >= 0 {
+		exp, err := strconv.Atoi(string(d.data[expAt:d.pos]))
+		if err != nil || exp > MaxExponent || exp < -MaxExponent {
+			return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number with an exponent beyond %d", MaxExponent)}
+		}
+	}
+	return json.Number(text), nil
+}
+
+// escapeToken writes a reference token as RFC 6901 section 3 asks.
+func escapeToken(token string) string {
+	if !strings.ContainsAny(token, "~/") {
+		return token
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+}
+
+// pointer writes reference tokens as an RFC 6901 pointer.
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(escapeToken(t))
+	}
+	return b.String()
+}

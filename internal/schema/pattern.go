@@ -1,0 +1,111 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// MaxPatternSize is the number of instructions that one regular expression may compile to: RE2 is linear in the text,
+// and this is the factor.
+const MaxPatternSize = 10_000
+
+// patternEngine compiles the patterns of one schema and remembers the largest.
+type patternEngine struct{ largest int }
+
+func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
+	translated := translateEscapes(pattern)
+	tree, err := syntax.Parse(translated, syntax.Perl)
+	if err != nil {
+		return nil, patternError(err)
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, patternError(err)
+	}
+	if len(program.Inst) > MaxPatternSize {
+		return nil, fmt.Errorf("compiles to more than %d instructions", MaxPatternSize)
+	}
+	e.largest = max(e.largest, len(program.Inst))
+	re, err := regexp.Compile(translated)
+	if err != nil {
+		return nil, patternError(err)
+	}
+	return compiledPattern{re, pattern}, nil
+}
+
+// compiledPattern keeps the schema's own text, which is what a violation quotes.
+type compiledPattern struct {
+	*regexp.Regexp
+	text string
+}
+
+func (p compiledPattern) String() string { return p.text }
+
+// patternError says what RE2 lacks on purpose, where that is the cause.
+func patternError(err error) error {
+	var parse *syntax.Error
+	if !errors.As(err, &parse) {
+		return err
+	}
+	fragment := strconv.QuoteToGraphic(parse.Expr)
+	switch {
+	case strings.HasPrefix(parse.Expr, "(?=") || strings.HasPrefix(parse.Expr, "(?!") || strings.HasPrefix(parse.Expr, "(?<"):
+		return fmt.Errorf("RE2, which never backtracks, has no lookahead and no lookbehind (%s)", fragment)
+	case parse.Code == syntax.ErrInvalidEscape:
+		return fmt.Errorf("RE2 does not know the escape %s (it has no back-references)", fragment)
+	case parse.Code == syntax.ErrInvalidRepeatSize:
+		return fmt.Errorf("RE2 repeats at most 1000 times (%s)", fragment)
+	default:
+		return fmt.Errorf("%s: %s", parse.Code, fragment)
+	}
+}
+
+// translateEscapes writes ECMA-262's \uXXXX and \u{X} (escapes that RE2 lacks) as \x{X}. Everything else is left as it is.
+func translateEscapes(pattern string) string {
+	if !strings.Contains(pattern, `\u`) {
+		return pattern
+	}
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] != '\\' || i+1 == len(pattern) {
+			b.WriteByte(pattern[i])
+			continue
+		}
+		hex, length := unicodeEscape(pattern[i:])
+		if length == 0 {
+			b.WriteString(pattern[i : i+2])
+			i++
+			continue
+		}
+		b.WriteString(`\x{` + hex + `}`)
+		i += length - 1
+	}
+	return b.String()
+}
+
+// unicodeEscape gives the digits and the length of the \uXXXX or \u{X} that s starts with, or zeros.
+func unicodeEscape(s string) (hex string, length int) {
+	rest, ok := strings.CutPrefix(s, `\u`)
+	if !ok {
+		return "", 0
+	}
+	if inner, braced := strings.CutPrefix(rest, "{"); braced {
+		hex, _, ok = strings.Cut(inner, "}")
+		length = len(hex) + 4
+	} else if ok = len(rest) >= 4; ok {
+		hex, length = rest[:4], 6
+	}
+	if _, err := strconv.ParseUint(hex, 16, 32); !ok || err != nil {
+		return "", 0
+	}
+	return hex, length
+}
