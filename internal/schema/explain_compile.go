@@ -65,13 +65,14 @@ func (o *outline) explainLoad(target string) *CompileError {
 			return unsupportedDialect(d.path, d.text)
 		}
 	}
-	return &CompileError{Path: o.findRef(target), Reason: ReasonExternalRef, Message: fmt.Sprintf(
-		"refers to %s, which is not in the schema; nothing is fetched: put it under $defs", quote(target))}
+	ref := o.findRef(target)
+	return &CompileError{Path: ref.path, Reason: ReasonExternalRef, Message: fmt.Sprintf(
+		"refers to %s, which is not in the schema; nothing is fetched: put it under $defs", quote(ref.text))}
 }
 
 func (o *outline) dangling(target string) *CompileError {
 	_, fragment, _ := strings.Cut(target, "#")
-	return &CompileError{Path: o.findRef(target), Reason: ReasonDanglingRef, Message: fmt.Sprintf(
+	return &CompileError{Path: o.findRef(target).path, Reason: ReasonDanglingRef, Message: fmt.Sprintf(
 		"refers to %s, which is not in the schema", quote("#"+unescapeFragment(fragment)))}
 }
 

@@ -51,15 +51,15 @@ func outlineOf(doc any) (*outline, *CompileError) {
 }
 
 func (o *outline) walk(path string, v any) *CompileError {
-	if _, isBool := v.(bool); isBool {
+	obj, isObject := v.(map[string]any)
+	if _, isBool := v.(bool); isBool || isObject {
 		o.subschemas++
 	}
-	obj, isObject := v.(map[string]any)
+	if o.subschemas > MaxSubschemas {
+		return &CompileError{Path: path, Reason: ReasonTooMany, Message: fmt.Sprintf("has more than %d subschemas", MaxSubschemas)}
+	}
 	if !isObject {
 		return nil
-	}
-	if o.subschemas++; o.subschemas > MaxSubschemas {
-		return &CompileError{Path: path, Reason: ReasonTooMany, Message: fmt.Sprintf("has more than %d subschemas", MaxSubschemas)}
 	}
 	if err := checkCounts(path, obj); err != nil {
 		return err
@@ -127,18 +127,19 @@ func checkCounts(path string, obj map[string]any) *CompileError {
 	return nil
 }
 
-// findRef finds the reference that leads to url: the compiler tells the resolved URL alone.
-func (o *outline) findRef(url string) string {
+// findRef finds the reference that leads to url: the compiler tells the resolved URL alone. It gives url itself, without a
+// place, where none is found.
+func (o *outline) findRef(url string) schemaText {
 	base, _, _ := strings.Cut(url, "#")
-	best := ""
+	best := schemaText{text: url}
 	for _, ref := range o.refs {
 		if ref.text == url {
-			return ref.path
+			return ref
 		}
 		text, fragment, hasFragment := strings.Cut(ref.text, "#")
 		sameFragment := hasFragment && strings.HasSuffix(url, "#"+fragment)
-		if best == "" && (text != "" && strings.HasSuffix(base, text) || text == "" && sameFragment) {
-			best = ref.path
+		if best.path == "" && (text != "" && strings.HasSuffix(base, text) || text == "" && sameFragment) {
+			best = ref
 		}
 	}
 	return best
