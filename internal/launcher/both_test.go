@@ -1,0 +1,398 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package launcher
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestChildEchoes(t *testing.T) {
+	onBoth(t, options("echo"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		if got := say(t, p, "hello"); got != "hello" {
+			t.Errorf("the child answered %q", got)
+		}
+		if p.PID() <= 1 {
+			t.Errorf("pid %d", p.PID())
+		}
+		if e := p.ExitErr(); e != nil {
+			t.Errorf("ExitErr of a running child: %v", e)
+		}
+		mustClose(t, p)
+		if e := waitExit(t, p); e.Code != 0 {
+			t.Errorf("it ended with %+v, wanted the end of stdin to be enough", e)
+		}
+		mustClose(t, p)
+	})
+}
+
+func TestManyChildrenLeaveNothing(t *testing.T) {
+	const rounds = 200
+	onBoth(t, options("echo"), func(t *testing.T, s spawner) {
+		mustClose(t, spawn(t, s)) // what is made once is made
+		eventually(t, "the first child is gone", func() bool { return len(children()) == 0 })
+		quiet := goleak.IgnoreCurrent()
+		files := openFiles(t)
+		for range rounds {
+			p := spawn(t, s)
+			if got := say(t, p, "hello"); got != "hello" {
+				t.Fatalf("a child answered %q", got)
+			}
+			mustClose(t, p)
+		}
+		eventually(t, "no child is left", func() bool { return len(children()) == 0 })
+		eventually(t, "no file is left open", func() bool { return openFiles(t) <= files })
+		if err := goleak.Find(quiet); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestEndOfAChild(t *testing.T) {
+	type end struct {
+		Code   int
+		Signal string
+		Tail   []string
+	}
+	tests := map[string]struct {
+		mode string
+		act  func(t *testing.T, p *Process)
+		want end
+	}{
+		"fails before its first byte": {
+			mode: "fail",
+			want: end{Code: 1, Tail: []string{"reading config", "cannot read /etc/server.json: no such file"}},
+		},
+		"is killed in the middle of its work": {
+			mode: "echo",
+			act: func(t *testing.T, p *Process) {
+				say(t, p, "hello")
+				if err := unix.Kill(p.PID(), unix.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: end{Code: -1, Signal: "SIGKILL"},
+		},
+		"may finish its work after the end of stdin": {
+			mode: "goodbye",
+			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
+			want: end{Tail: []string{"flushed"}},
+		},
+		"never reads and heeds nothing": {
+			mode: "never-reads",
+			act: func(t *testing.T, p *Process) {
+				readLine(t, p)
+				mustClose(t, p)
+			},
+			want: end{Code: -1, Signal: "SIGKILL"},
+		},
+		"never reads and heeds SIGTERM": {
+			mode: "sleep",
+			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
+			want: end{Code: -1, Signal: "SIGTERM"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options(tc.mode)
+			if tc.mode == "goodbye" || tc.mode == "sleep" {
+				o.Grace = 20 * time.Second // SIGTERM comes at a fifth: never before the work is done, or in time
+			}
+			onBoth(t, o, func(t *testing.T, s spawner) {
+				p := spawn(t, s)
+				defer mustClose(t, p)
+				if tc.act != nil {
+					tc.act(t, p)
+				}
+				e := waitExit(t, p)
+				if diff := cmp.Diff(tc.want, end{e.Code, e.Signal, e.StderrTail}, cmpEmpty); diff != "" {
+					t.Errorf("end of the child (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tc.want.Tail, p.StderrTail(), cmpEmpty); diff != "" {
+					t.Errorf("StderrTail (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// cmpEmpty treats no lines and an empty list of lines alike.
+var cmpEmpty = cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
+
+func TestDescendantsThatLeaveAreEnded(t *testing.T) {
+	onBoth(t, options("tree"), func(t *testing.T, s spawner) {
+		// Another child, so that nobody can be told by being the only one.
+		other := spawn(t, s)
+		defer mustClose(t, other)
+		otherPIDs := readPIDs(t, other)
+
+		p := spawn(t, s)
+		pids := readPIDs(t, p)
+		if len(pids) != 4 {
+			t.Fatalf("%d descendants, wanted 4", len(pids))
+		}
+		mustClose(t, p)
+		for _, pid := range append(pids, p.PID()) {
+			eventually(t, "the descendant is gone", func() bool { return gone(pid) })
+		}
+		for _, pid := range append(otherPIDs, other.PID()) {
+			if gone(pid) {
+				t.Errorf("process %d of another child was ended too", pid)
+			}
+		}
+	})
+}
+
+func readPIDs(t *testing.T, p *Process) []int {
+	t.Helper()
+	var pids []int
+	if err := json.Unmarshal([]byte(readLine(t, p)), &pids); err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
+func TestStdoutEndsThoughADescendantHoldsIt(t *testing.T) {
+	onBoth(t, options("leave-heir"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		out, err := io.ReadAll(p.Stdout())
+		if err != nil || len(out) == 0 {
+			t.Fatalf("stdout: %q, %v", out, err)
+		}
+		if e := waitExit(t, p); e.Code != 3 {
+			t.Errorf("it ended with %+v", e)
+		}
+	})
+}
+
+func TestOrphansAreReaped(t *testing.T) {
+	onBoth(t, options("orphan-flow"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		readLine(t, p)
+		eventually(t, "only the child is left", func() bool { return len(children()) == 1 })
+		mustClose(t, p)
+		waitExit(t, p)
+	})
+}
+
+func TestStderrFloodIsBounded(t *testing.T) {
+	onBoth(t, options("flood"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		if got := say(t, p, "hello"); got != "hello" {
+			t.Errorf("the child answered %q", got)
+		}
+		eventually(t, "the tail is full", func() bool { return len(p.StderrTail()) == maxTailLines })
+		mustClose(t, p)
+		waitExit(t, p)
+		for _, line := range p.StderrTail() {
+			if len(line) > maxLineBytes+len(cutMark) {
+				t.Errorf("a line of %d bytes", len(line))
+			}
+		}
+	})
+}
+
+func TestStderrIsSeenWhileTheChildRuns(t *testing.T) {
+	onBoth(t, options("one-line"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		eventually(t, "the line is there", func() bool { return cmp.Equal(p.StderrTail(), []string{"starting up"}) })
+	})
+}
+
+func TestAChildsNonBlockingStdinIsItsOwn(t *testing.T) {
+	onBoth(t, options("fd-flags"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		in := bufio.NewReader(p.Stdout())
+		stdin, _ := in.ReadString('\n')
+		stdout, err := in.ReadString('\n')
+		if err != nil || stdin != "true\n" || stdout != "false\n" {
+			t.Errorf("non-blocking: stdin %q, stdout %q, %v", stdin, stdout, err)
+		}
+		// Ours stay as deadlines need them, for reading and for writing.
+		past := time.Unix(1, 0)
+		if err := p.Stdout().SetReadDeadline(past); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("reading past the deadline: %v", err)
+		}
+		if err := p.Stdin().SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Stdin().Write(make([]byte, 1<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("writing to a child that does not read: %v", err)
+		}
+	})
+}
+
+func TestCloseFreesABlockedReader(t *testing.T) {
+	onBoth(t, options("never-reads"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		readLine(t, p)
+		read := make(chan error, 1)
+		go func() {
+			_, err := p.Stdout().Read(make([]byte, 1))
+			read <- err
+		}()
+		mustClose(t, p)
+		if err := <-read; !errors.Is(err, os.ErrClosed) {
+			t.Errorf("the blocked read ended with %v", err)
+		}
+	})
+}
+
+func TestChildMayOpenItsStdio(t *testing.T) {
+	onBoth(t, options("open-stdio"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		if got := say(t, p, "hello"); got != "hello" {
+			t.Errorf("the child answered %q", got)
+		}
+	})
+}
+
+func TestEnvironmentAndDirectory(t *testing.T) {
+	o := options("env")
+	o.Env = []string{modeVariable + "=env", "HOME=/nowhere"}
+	onBoth(t, o, func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		env := strings.Split(readLine(t, p), "\x00")
+		if len(env) != 3 || env[0] != o.Env[0] || env[1] != o.Env[1] || !strings.HasPrefix(env[2], MarkVariable+"=") {
+			t.Errorf("environment %q", env)
+		}
+	})
+	o = options("cwd")
+	o.Dir, _ = filepath.EvalSymlinks(t.TempDir())
+	onBoth(t, o, func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		if got := readLine(t, p); got != o.Dir {
+			t.Errorf("working directory %q, wanted %q", got, o.Dir)
+		}
+	})
+}
+
+func TestSpawnSaysWhyNot(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tests := map[string]struct {
+		change  func(*ServeOptions)
+		wantAll []string
+	}{
+		"a command that PATH does not hold": {
+			change:  func(o *ServeOptions) { o.Command = []string{"no-such-server"} },
+			wantAll: []string{`"no-such-server"`, "not found in PATH", "full path"},
+		},
+		"a path that is not there": {
+			change:  func(o *ServeOptions) { o.Command = []string{"/no/such/server"} },
+			wantAll: []string{`"/no/such/server"`, "does not exist"},
+		},
+		"a file without the execute bit": {
+			change:  func(o *ServeOptions) { o.Command = []string{write("plain", "#!/bin/sh\n", 0o644)} },
+			wantAll: []string{"plain", "may not be executed", "execute bit"},
+		},
+		"a directory": {
+			change:  func(o *ServeOptions) { o.Command = []string{dir} },
+			wantAll: []string{dir, "may not be executed"},
+		},
+		"a program for another machine": {
+			change:  func(o *ServeOptions) { o.Command = []string{write("foreign", "\x7fELF\x02\x01\x01", 0o755)} },
+			wantAll: []string{"foreign", "no program for this machine", "architecture"},
+		},
+		"a script whose interpreter is missing": {
+			change:  func(o *ServeOptions) { o.Command = []string{write("script", "#!/no/such/node\n", 0o755)} },
+			wantAll: []string{"script", "interpreter", "image"},
+		},
+		"a working directory that is missing": {
+			change:  func(o *ServeOptions) { o.Dir = "/no/such/dir" },
+			wantAll: []string{`"/no/such/dir"`, "working directory"},
+		},
+		"arguments that are too long": {
+			change:  func(o *ServeOptions) { o.Command = append(o.Command, strings.Repeat("x", 1<<20)) },
+			wantAll: []string{"more arguments", "shorten"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options("echo")
+			tc.change(&o)
+			onBoth(t, o, func(t *testing.T, s spawner) {
+				_, err := s.Spawn(t.Context())
+				var refused *SpawnError
+				if !errors.As(err, &refused) {
+					t.Fatalf("Spawn: %v, wanted a SpawnError", err)
+				}
+				for _, want := range tc.wantAll {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%q does not say %q", err, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestChildrenAreLimited(t *testing.T) {
+	o := options("echo")
+	o.MaxChildren = 1
+	onBoth(t, o, func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		_, err := s.Spawn(t.Context())
+		var refused *SpawnError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "limit") {
+			t.Errorf("the second child: %v", err)
+		}
+		mustClose(t, p)
+		waitExit(t, p)
+		eventually(t, "its place is free", func() bool {
+			next, err := s.Spawn(t.Context())
+			if err == nil {
+				mustClose(t, next)
+			}
+			return err == nil
+		})
+	})
+}
+
+func TestCloseOfTheClientEndsAll(t *testing.T) {
+	onBoth(t, options("tree"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		pids := readPIDs(t, p)
+		mustClose(t, s)
+		if p.ExitErr() == nil {
+			t.Error("Close returned before the child had ended")
+		}
+		for _, pid := range append(pids, p.PID()) {
+			if !gone(pid) {
+				t.Errorf("process %d is still there", pid)
+			}
+		}
+		if _, err := s.Spawn(t.Context()); err == nil {
+			t.Error("Spawn after Close")
+		}
+		mustClose(t, p)
+	})
+}

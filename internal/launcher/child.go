@@ -1,0 +1,262 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stderrWait is how long the end of a child waits for the rest of its
+	// stderr: a descendant may hold it open.
+	stderrWait = 100 * time.Millisecond
+	// endPoll is how often the descendants of a dead child are looked for.
+	endPoll = 20 * time.Millisecond
+)
+
+// child is one run of the server's command, on this side of the socket.
+type child struct {
+	number int // from 1, for people
+	pid    int
+	mark   string   // its variable in the environment
+	files  []string // its pipes, as /proc/PID/fd names them
+	cmd    *exec.Cmd
+	tail   *tail
+	exited chan struct{} // closed once its own process has ended
+	exit   *ExitError    // set before exited is closed
+	strays bool          // whether it answers for adopted processes without a trace
+}
+
+// launch makes children from one set of options.
+type launch struct {
+	opts   ServeOptions
+	log    *lineLog
+	strays bool // this process runs children and nothing else
+
+	mu      sync.Mutex
+	started int
+	running int
+}
+
+func newLaunch(o ServeOptions, strays bool) *launch {
+	o = o.withDefaults()
+	return &launch{opts: o, log: &lineLog{out: o.Log}, strays: strays}
+}
+
+// start starts a child on the given ends of its pipes, which the caller closes.
+// An error is a *SpawnError. A started child must be ended with run.
+func (l *launch) start(stdin, stdout *os.File) (*child, error) {
+	number, err := l.reserve()
+	if err != nil {
+		return nil, err
+	}
+	c, err := l.startNumbered(number, stdin, stdout)
+	if err != nil {
+		l.release()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, error) {
+	if len(l.opts.Command) == 0 {
+		return nil, &SpawnError{"no command was given: name the server's command"}
+	}
+	stderr, childStderr, err := os.Pipe()
+	if err != nil {
+		return nil, &SpawnError{fmt.Sprintf("making the stderr pipe: %v", err)}
+	}
+	defer childStderr.Close()
+	c := &child{number: number, mark: newMark(), tail: newTail(), exited: make(chan struct{}), strays: l.strays}
+	c.cmd = exec.Command(l.opts.Command[0], l.opts.Command[1:]...)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = stdin, stdout, childStderr
+	c.cmd.Dir, c.cmd.Env = l.opts.Dir, l.opts.Env
+	c.cmd.Env = append(c.cmd.Environ(), c.mark)
+	// A session of its own is a process group of its own, has no terminal to
+	// ask for passwords on, and keeps descendants out of the launcher's group.
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.files = pipeNames(stdin, stdout, childStderr)
+	if err := kin.join(); err != nil {
+		stderr.Close()
+		return nil, &SpawnError{err.Error()}
+	}
+	if err := kin.start(c); err != nil {
+		kin.leave()
+		stderr.Close()
+		return nil, explain(l.opts, err)
+	}
+	go c.watch(stderr, l.log)
+	return c, nil
+}
+
+// reserve takes one of the places for children and the next number.
+func (l *launch) reserve() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running >= l.opts.MaxChildren {
+		return 0, &SpawnError{fmt.Sprintf("%d children are running, which is the launcher's limit: end some, or raise the limit", l.running)}
+	}
+	l.running++
+	l.started++
+	return l.started, nil
+}
+
+func (l *launch) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running--
+}
+
+// pipeNames names pipes as the links in /proc/PID/fd do.
+func pipeNames(files ...*os.File) []string {
+	var names []string
+	for _, f := range files {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+			names = append(names, fmt.Sprintf("pipe:[%d]", info.Sys().(*syscall.Stat_t).Ino))
+		}
+	}
+	return names
+}
+
+// watch collects the child's stderr and its end.
+func (c *child) watch(stderr *os.File, log *lineLog) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		defer stderr.Close()
+		eachLine(stderr, func(line string) {
+			c.tail.add(line)
+			log.printf("[%d] %s", c.number, line)
+		})
+	}()
+	state := kin.wait(c)
+	rest := time.NewTimer(stderrWait)
+	defer rest.Stop()
+	select {
+	case <-drained:
+	case <-rest.C:
+	}
+	c.exit = &ExitError{Code: state.ExitCode(), StderrTail: c.tail.snapshot()}
+	if status := state.Sys().(syscall.WaitStatus); status.Signaled() {
+		c.exit.Signal = unix.SignalName(status.Signal())
+	}
+	close(c.exited)
+}
+
+// left reports whether p, whose parents are gone, came from this child.
+func (c *child) left(p process) bool {
+	return p.session == c.pid || p.group == c.pid || p.hasMark(c.mark) || p.holdsAny(c.files)
+}
+
+// run waits until the child ends, or is to end because end or kill is closed,
+// and then ends all of it: first it waits a fifth of the grace for the end of
+// stdin to be understood, then SIGTERM, after the grace SIGKILL; when kill is
+// closed SIGKILL at once. It reports whether nothing is left.
+func (l *launch) run(c *child, end, kill <-chan struct{}) bool {
+	defer l.release()
+	defer kin.leave()
+	select {
+	case <-c.exited:
+	case <-end:
+	case <-kill:
+	}
+	if c.endGently(kill, l.opts.Grace) {
+		return true
+	}
+	if left := c.kill(); len(left) > 0 {
+		l.log.printf("launcher: child %d: processes %v did not end on SIGKILL and are left behind", c.number, left)
+		return false
+	}
+	<-c.exited
+	return true
+}
+
+// endGently reports whether all of the child ended within grace.
+func (c *child) endGently(kill <-chan struct{}, grace time.Duration) bool {
+	term, deadline, poll := time.NewTimer(grace/5), time.NewTimer(grace), time.NewTicker(endPoll)
+	defer term.Stop()
+	defer deadline.Stop()
+	defer poll.Stop()
+	for exited := c.exited; ; {
+		if exited == nil && len(kin.members(c, c.strays)) == 0 {
+			return true
+		}
+		select {
+		case <-exited:
+			exited = nil
+			term.Reset(0) // what outlives the child has no stdin that could end
+		case <-term.C:
+			signalAll(kin.members(c, c.strays), c.pid, unix.SIGTERM)
+		case <-poll.C:
+		case <-deadline.C:
+			return false
+		case <-kill:
+			return false
+		}
+	}
+}
+
+// kill ends all of the child, and returns the pids that did not end.
+func (c *child) kill() []int {
+	for range killPasses {
+		members := kin.members(c, c.strays)
+		if len(members) == 0 {
+			return nil
+		}
+		signalAll(members, c.pid, unix.SIGKILL)
+		time.Sleep(killPause)
+		kin.reap()
+	}
+	return pids(kin.members(c, c.strays))
+}
+
+// lineLog writes whole lines from several children.
+type lineLog struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *lineLog) printf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprintf(l.out, format+"\n", args...) // a log that can't be written has no other place to say so
+}
+
+// explain says why the command could not be started, and the way out.
+func explain(o ServeOptions, err error) *SpawnError {
+	name := o.Command[0]
+	if info, statErr := os.Stat(o.Dir); o.Dir != "" && (statErr != nil || !info.IsDir()) {
+		return &SpawnError{fmt.Sprintf("the working directory %q is not there: correct it, or make it in the image", o.Dir)}
+	}
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return &SpawnError{fmt.Sprintf("command %q was not found in PATH: name a command that the image holds, or its full path", name)}
+	case errors.Is(err, exec.ErrDot):
+		return &SpawnError{fmt.Sprintf("command %q was found in the working directory only: write %q to run that one", name, "./"+name)}
+	case errors.Is(err, os.ErrNotExist):
+		if _, statErr := os.Stat(name); statErr == nil {
+			return &SpawnError{fmt.Sprintf("command %q is there, but the interpreter or loader that it names is not: use an image that holds it", name)}
+		}
+		return &SpawnError{fmt.Sprintf("command %q does not exist: name a command that the image holds", name)}
+	case errors.Is(err, os.ErrPermission):
+		return &SpawnError{fmt.Sprintf("command %q may not be executed by user %d: set its execute bit, run as another user, or use a volume without noexec", name, os.Getuid())}
+	case errors.Is(err, unix.ENOEXEC):
+		return &SpawnError{fmt.Sprintf("command %q is no program for this machine: build it for this architecture, or start a script with a #! line", name)}
+	case errors.Is(err, unix.E2BIG):
+		return &SpawnError{fmt.Sprintf("command %q has more arguments and environment than the kernel takes: shorten them", name)}
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOMEM):
+		return &SpawnError{fmt.Sprintf("command %q could not be started for lack of processes or memory (%v): end some, or raise the limits", name, err)}
+	default:
+		return &SpawnError{fmt.Sprintf("command %q could not be started: %v", name, err)}
+	}
+}
