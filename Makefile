@@ -49,7 +49,7 @@ build: ## Build the manager and the dispatcher into bin/
 
 .PHONY: image
 image: build ## Build the container image as an OCI archive, without a container engine
-	@hack/image/build.sh toolgate
+	@hack/image/build.sh toolgate bin
 
 .PHONY: docker-build
 docker-build: ## Build the container image with the engine at hand (ENGINE=docker)

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # The tests that need a kubelet, on a cluster that is started for them and taken down afterwards. CLUSTER=current uses the
 # current kube context instead; KEEP=1 leaves the cluster running.
 # shellcheck source=hack/suite.sh

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # Generates deep copies, CRDs, roles and the API reference from the Go types.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # golangci-lint over the code (style, budgets, the dependency rule), kube-api-linter over api/, shellcheck over the scripts
 # where it is installed.
 set -euo pipefail

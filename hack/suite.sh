@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # Runs suites of tests, prints each one's real totals, and fails when a suite fails or runs no test. Sourced by hack/test.sh
 # and hack/e2e.sh.
 set -euo pipefail

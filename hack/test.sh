@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # Every test that needs no kubelet: the engines, the data plane with real npm servers, the controllers and the admission
 # rules on a real API server. Installs what it needs into the cache folder.
 # shellcheck source=hack/suite.sh

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # The data plane must not link Kubernetes, and its stripped binary stays under 25 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # Every relative link of every Markdown file names a file that exists.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 The Toolgate Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
 # Ends with no diff: modules tidy, generated files current, code formatted and linted, links in the docs alive.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
