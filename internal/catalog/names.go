@@ -25,7 +25,7 @@ var (
 	plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_]*[a-z0-9])?$`)
 
 	// hashedEnd is how the object name of any other name ends; a plain name that ends so is not taken as plain.
-	hashedEnd = regexp.MustCompile(`(^|_)[0-9a-f]{8}$`)
+	hashedEnd = regexp.MustCompile(`_[0-9a-f]{8}$`)
 
 	restName = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)*$`)
 )

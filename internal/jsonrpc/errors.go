@@ -6,6 +6,7 @@ package jsonrpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,7 +40,7 @@ const (
 type SyntaxError struct {
 	Cause  Cause
 	Offset int    // index of the offending byte in the input
-	Path   string // JSON Pointer (RFC 6901) of the value or member being read; long keys in it are shortened
+	Path   string // JSON Pointer (RFC 6901) of the value or member being read; a long key or path ends in "…"
 	Reason string // what is wrong and what would be right
 
 	tokens []string // reference tokens of Path, innermost first, until finish joins them
@@ -60,12 +61,7 @@ func (e *SyntaxError) within(token string) *SyntaxError {
 }
 
 func (e *SyntaxError) finish() *SyntaxError {
-	var b strings.Builder
-	for i := len(e.tokens) - 1; i >= 0; i-- {
-		b.WriteByte('/')
-		b.WriteString(pointerToken(e.tokens[i]))
-	}
-	e.Path, e.tokens = b.String(), nil
+	e.Path, e.tokens = pointer(e.tokens), nil
 	return e
 }
 
@@ -123,15 +119,32 @@ func Code(err error) int64 {
 	return CodeInternalError
 }
 
+// Bounds on what a path adds to an error: keys are the sender's, and may be megabytes.
+const (
+	maxShownKey    = 100 // bytes
+	maxShownTokens = 32
+)
+
+// pointer writes a JSON Pointer of reference tokens that come innermost first.
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for i, token := range slices.Backward(tokens) {
+		if len(tokens)-i > maxShownTokens {
+			b.WriteString("/…")
+			break
+		}
+		b.WriteByte('/')
+		b.WriteString(pointerToken(token))
+	}
+	return b.String()
+}
+
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // pointerToken writes one reference token of a JSON Pointer (RFC 6901, section 3).
 func pointerToken(key string) string {
 	return pointerEscaper.Replace(shorten(key))
 }
-
-// maxShownKey bounds what one key adds to an error: keys are the sender's and may be megabytes.
-const maxShownKey = 100
 
 func shorten(key string) string {
 	if len(key) <= maxShownKey {

@@ -5,7 +5,6 @@ package jsonrpc
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -44,12 +43,7 @@ func (e *collision) within(token string) *collision {
 }
 
 func (e *collision) finish() *CollisionError {
-	var b strings.Builder
-	for i := len(e.tokens) - 1; i >= 0; i-- {
-		b.WriteByte('/')
-		b.WriteString(pointerToken(e.tokens[i]))
-	}
-	return &CollisionError{Path: b.String(), Key: e.key, Other: e.other}
+	return &CollisionError{Path: pointer(e.tokens), Key: e.key, Other: e.other}
 }
 
 // value looks into an object or an array. The declared names hold at the top level alone and are nil below it.
