@@ -79,9 +79,14 @@ func NewDeclared(names []string) *Declared {
 // one object that fold to each other. Keys that are all declared never collide: a tool may declare both -c and -C. The
 // value args must be part of a checked value; anything but an object or an array passes.
 func (d *Declared) Check(args []byte) error {
-	c := foldChecks.get()
-	defer foldChecks.put(c)
-	if err := c.value(args, d); err != nil {
+	c := foldChecks.Get().(*foldCheck)
+	c.data = args
+	c.keys.reset(args)
+	err := c.value(skipSpace(args, 0), d)
+	c.data = nil
+	c.keys.reset(nil)
+	foldChecks.Put(c)
+	if err != nil {
 		return err.finish()
 	}
 	return nil

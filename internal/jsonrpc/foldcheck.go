@@ -8,28 +8,14 @@ import (
 	"sync"
 )
 
-// foldCheck goes through arguments and looks in each object for keys that differ by case alone. The key of each of its
-// members is the folded key, the raw value is the key as sent.
+// foldCheck goes through arguments and looks in each object for keys that differ by case alone. The keys on its stack are
+// folded.
 type foldCheck struct {
-	open []member
-	keys keySet
-	text []byte // the folded keys
+	data []byte
+	keys keyStack
 }
 
-type foldCheckPool struct{ sync.Pool }
-
-var foldChecks = foldCheckPool{sync.Pool{New: func() any { return new(foldCheck) }}}
-
-func (p *foldCheckPool) get() *foldCheck { return p.Get().(*foldCheck) }
-
-func (p *foldCheckPool) put(c *foldCheck) {
-	clear(c.open)
-	if cap(c.open) > maxPooledMembers || cap(c.text) > 64*maxPooledMembers {
-		*c = foldCheck{}
-	}
-	c.open, c.text = c.open[:0], c.text[:0]
-	p.Put(c)
-}
+var foldChecks = sync.Pool{New: func() any { return new(foldCheck) }}
 
 // collision is a CollisionError whose path is still being built, innermost token first.
 type collision struct {
@@ -46,16 +32,16 @@ func (e *collision) finish() *CollisionError {
 	return &CollisionError{Path: pointer(e.tokens), Key: e.key, Other: e.other}
 }
 
-// value looks into an object or an array. The declared names hold at the top level alone and are nil below it.
-func (c *foldCheck) value(raw []byte, declared *Declared) *collision {
+// value looks into the array or object that begins at pos. The declared names hold at the top level alone and are nil below.
+func (c *foldCheck) value(pos int, declared *Declared) *collision {
 	var w walker
 	switch {
-	case w.open(raw, '{'):
+	case w.openAt(c.data, pos, '{'):
 		return c.object(&w, declared)
-	case w.open(raw, '['):
+	case w.openAt(c.data, pos, '['):
 		n := 0
 		for it, ok := w.next(false); ok; it, ok = w.next(false) {
-			if err := c.value(raw[it.value:it.end], nil); err != nil {
+			if err := c.value(it.value, nil); err != nil {
 				return err.within(strconv.Itoa(n))
 			}
 			n++
@@ -65,40 +51,44 @@ func (c *foldCheck) value(raw []byte, declared *Declared) *collision {
 }
 
 func (c *foldCheck) object(w *walker, declared *Declared) *collision {
-	base := len(c.open)
+	opened := c.keys.mark()
 	for it, ok := w.next(true); ok; it, ok = w.next(true) {
 		key := it.name()
-		if err := c.add(key, declared); err != nil {
+		if err := c.add(it.start, key, declared); err != nil {
 			return err
 		}
-		if err := c.value(w.data[it.value:it.end], nil); err != nil {
+		if err := c.value(it.value, nil); err != nil {
 			return err.within(string(key))
 		}
 	}
-	members := c.open[base:]
-	if first, second, found := c.keys.duplicate(members); found {
-		key, other := string(members[second].raw), string(members[first].raw)
-		return (&collision{key: key, other: other}).within(key)
+	if first, second, found := c.keys.duplicate(opened); found {
+		key := c.asSent(second)
+		return (&collision{key: key, other: c.asSent(first)}).within(key)
 	}
-	clear(members)
-	c.open = c.open[:base]
+	c.keys.cut(opened)
 	return nil
 }
 
 // add takes in one key of the innermost object, unless it is declared.
-func (c *foldCheck) add(key []byte, declared *Declared) *collision {
-	start := len(c.text)
-	c.text = appendFold(c.text, key)
-	folded := c.text[start:len(c.text):len(c.text)]
+func (c *foldCheck) add(at int, key []byte, declared *Declared) *collision {
+	start := len(c.keys.text)
+	c.keys.text = appendFold(c.keys.text, key)
 	if declared != nil {
+		folded := c.keys.text[start:]
 		if _, ok := declared.exact[string(key)]; ok {
-			c.text = c.text[:start]
+			c.keys.text = c.keys.text[:start]
 			return nil
 		}
 		if other, ok := declared.folded[string(folded)]; ok {
 			return (&collision{key: string(key), other: other}).within(string(key))
 		}
 	}
-	c.open = append(c.open, member{key: folded, raw: key})
+	c.keys.pushText(at, start)
 	return nil
+}
+
+// asSent returns a key unescaped and not folded.
+func (c *foldCheck) asSent(r keyRef) string {
+	end := skipString(c.data, int(r.at))
+	return string(unescape(nil, c.data[r.at+1:end-1]))
 }

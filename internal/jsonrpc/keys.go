@@ -4,77 +4,107 @@
 package jsonrpc
 
 import (
-	"fmt"
-	"strings"
+	"bytes"
+	"hash/maphash"
 )
 
-// keyTable knows the protocol's keys of one kind of object.
-type keyTable struct {
-	exact  map[string]struct{}
-	folded map[string]string // fold -> the protocol's spelling
-	prefix string            // every key under this prefix is the protocol's; "" for none
+// keyStack holds the keys of every object that is open, innermost last, and finds duplicates in the innermost. It is made
+// of offsets, not slices: a hostile message is all keys, and must not take many times its size.
+type keyStack struct {
+	data  []byte   // the input, in which keys without escapes lie
+	text  []byte   // keys that are not as in the input: unescaped, or folded
+	refs  []keyRef // the keys
+	table []uint32 // for large objects: open addressing, a power of two long; index of a ref plus one, 0 is free
 }
 
-func newKeyTable(prefix string, keys ...string) *keyTable {
-	t := &keyTable{exact: make(map[string]struct{}, len(keys)), folded: make(map[string]string, len(keys)), prefix: prefix}
-	for _, key := range keys {
-		t.exact[key] = struct{}{}
-		t.folded[Fold(key)] = key
-	}
-	return t
+// keyRef is where one key stands.
+type keyRef struct {
+	at         uint32 // of its opening quote in data
+	start, end uint32 // of its characters, in text or in data
+	inText     bool
 }
 
-// variant returns the protocol key that the given key differs from by case alone.
-func (t *keyTable) variant(key []byte) (protocolKey string, found bool) {
-	if _, ok := t.exact[string(key)]; ok {
-		return "", false
-	}
-	folded := Fold(string(key))
-	if protocolKey, found = t.folded[folded]; found {
-		return protocolKey, true
-	}
-	if t.prefix != "" && strings.HasPrefix(folded, t.prefix) && !strings.HasPrefix(string(key), t.prefix) {
-		return t.prefix, true
-	}
-	return "", false
+// mark is the height of a keyStack when an object was opened.
+type mark struct{ refs, text int }
+
+func (k *keyStack) mark() mark { return mark{len(k.refs), len(k.text)} }
+
+// push adds a key whose characters are those of the input from start to end.
+func (k *keyStack) push(at, start, end int) {
+	k.refs = append(k.refs, keyRef{at: uint32(at), start: uint32(start), end: uint32(end)})
 }
 
-// checkKeys refuses a member whose key is a case variant of a protocol key.
-func (t *keyTable) checkKeys(members []member, path string) *InvalidError {
-	for _, m := range members {
-		if key, found := t.variant(m.key); found {
-			return &InvalidError{
-				Path:   path + "/" + pointerToken(string(m.key)),
-				Reason: fmt.Sprintf("the key differs only in case from %q; write it exactly so", key),
+// pushText adds a key whose characters are those of text from start on.
+func (k *keyStack) pushText(at, start int) {
+	k.refs = append(k.refs, keyRef{at: uint32(at), start: uint32(start), end: uint32(len(k.text)), inText: true})
+}
+
+// cut closes the object that was opened at m.
+func (k *keyStack) cut(m mark) {
+	k.refs, k.text = k.refs[:m.refs], k.text[:m.text]
+}
+
+func (k *keyStack) key(r keyRef) []byte {
+	if r.inText {
+		return k.text[r.start:r.end]
+	}
+	return k.data[r.start:r.end]
+}
+
+// maxPooledKeys bounds the memory that an unusual input leaves behind in a pool.
+const maxPooledKeys = 1 << 12
+
+// reset makes the stack ready for another input and lets go of the last one.
+func (k *keyStack) reset(data []byte) {
+	k.data, k.text, k.refs = data, k.text[:0], k.refs[:0]
+	if cap(k.refs) > maxPooledKeys || cap(k.text) > 64*maxPooledKeys || cap(k.table) > 4*maxPooledKeys {
+		*k = keyStack{data: data}
+	}
+}
+
+// smallObject is the number of members up to which comparing all pairs is faster than hashing.
+const smallObject = 12
+
+// duplicate returns two refs with one key in the object that was opened at m: the second in its order, and the one before.
+func (k *keyStack) duplicate(m mark) (first, second keyRef, found bool) {
+	refs := k.refs[m.refs:]
+	if len(refs) > smallObject {
+		return k.hashed(refs)
+	}
+	for j := 1; j < len(refs); j++ {
+		key := k.key(refs[j])
+		for i := range j {
+			if bytes.Equal(k.key(refs[i]), key) {
+				return refs[i], refs[j], true
 			}
 		}
 	}
-	return nil
+	return keyRef{}, keyRef{}, false
 }
 
-var (
-	envelopeKeys = newKeyTable("", "jsonrpc", "id", "method", "params", "result", "error")
-	errorKeys    = newKeyTable("", "code", "message", "data")
+// seed is of this process alone, so that nobody can prepare keys that collide.
+var seed = maphash.MakeSeed()
 
-	// paramKeys are the members of params of every method in every revision of MCP, 2024-11-05 to 2026-07-28.
-	paramKeys = newKeyTable("",
-		"_meta", "cursor", "task", "taskId", // any method; tasks
-		"protocolVersion", "capabilities", "clientInfo", // initialize
-		"name", "arguments", "uri", "level", "ref", "argument", "context", // tools, prompts, resources, logging, completion
-		"inputResponses", "requestState", "notifications", // 2026-07-28
-		"requestId", "reason", "progressToken", "progress", "total", "message", // notifications
-		"logger", "data", "elicitationId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "pollInterval",
-		"messages", "modelPreferences", "systemPrompt", "includeContext", "temperature", "maxTokens", // sampling
-		"stopSequences", "metadata", "tools", "toolChoice",
-		"mode", "requestedSchema", "url", // elicitation
-	)
-
-	// metaKeys are those that MCP gives a meaning in params._meta; it keeps the whole prefix for itself.
-	metaKeys = newKeyTable("io.modelcontextprotocol/",
-		"progressToken", "traceparent", "tracestate", "baggage",
-		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities",
-		"io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/serverInfo", "io.modelcontextprotocol/logLevel",
-		"io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/related-task",
-		"io.modelcontextprotocol/model-immediate-response",
-	)
-)
+func (k *keyStack) hashed(refs []keyRef) (first, second keyRef, found bool) {
+	size := 32
+	for size < 2*len(refs) {
+		size *= 2
+	}
+	if cap(k.table) < size {
+		k.table = make([]uint32, size)
+	}
+	table := k.table[:size]
+	clear(table)
+	for j, ref := range refs {
+		key := k.key(ref)
+		slot := maphash.Bytes(seed, key) & uint64(size-1)
+		for table[slot] != 0 {
+			if other := refs[table[slot]-1]; bytes.Equal(k.key(other), key) {
+				return other, ref, true
+			}
+			slot = (slot + 1) & uint64(size-1)
+		}
+		table[slot] = uint32(j + 1)
+	}
+	return keyRef{}, keyRef{}, false
+}

@@ -6,6 +6,7 @@ package jsonrpc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Kind is what a message is.
@@ -56,7 +57,7 @@ type Message struct {
 	// forwarded by writing a new envelope round its params, result or error data.
 	Unknown int
 
-	params, meta []member // members of params and of params._meta, where Parse has read them
+	params, meta []field // the protocol's members of params and of params._meta, where Parse has read them
 }
 
 // SetParams replaces the params. Assigning to Params would leave Param with the members of the old ones.
@@ -64,10 +65,10 @@ func (m *Message) SetParams(raw []byte) {
 	m.Params, m.params, m.meta = raw, nil, nil
 }
 
-// Param returns the JSON of one member of params, nil if there is no such member. Of a message that Parse returned it reads
-// nothing again.
+// Param returns the JSON of one member of params, nil if there is no such member. Of a message that Parse returned it
+// finds the protocol's members without reading anything again.
 func (m *Message) Param(key string) []byte {
-	return lookup(m.params, m.Params, key)
+	return lookup(m.params, params, m.Params, key)
 }
 
 // Meta returns the JSON of params._meta, nil if absent.
@@ -77,20 +78,15 @@ func (m *Message) Meta() []byte {
 
 // MetaMember returns the JSON of one member of params._meta, nil if there is no such member.
 func (m *Message) MetaMember(key string) []byte {
-	return lookup(m.meta, m.Meta(), key)
+	return lookup(m.meta, meta, m.Meta(), key)
 }
 
-func lookup(members []member, obj []byte, key string) []byte {
-	if members == nil {
-		raw, _ := Member(obj, key)
-		return raw
+func lookup(fields []field, r role, obj []byte, key string) []byte {
+	if _, known := keyTables[r].exact[key]; known && fields != nil {
+		return find(fields, key)
 	}
-	for _, m := range members {
-		if string(m.key) == key {
-			return m.raw
-		}
-	}
-	return nil
+	raw, _ := Member(obj, key)
+	return raw
 }
 
 // Parse reads one message of either direction. It accepts a single JSON-RPC 2.0 request, notification or response whose
@@ -112,14 +108,10 @@ func Parse(data []byte, lim Limits) (Message, error) {
 	default:
 		return Message{}, &InvalidError{Reason: "a message is a JSON object"}
 	}
-	e := newParts(s.kept[envelope])
-	m := Message{params: s.kept[params], meta: s.kept[meta]}
-	if err := e.check(s); err != nil {
-		err.ID = e.readableID()
-		return Message{}, err
-	}
-	if err := e.fill(&m); err != nil {
-		err.ID = e.readableID()
+	p := newParts(&s.notes[envelope])
+	m, err := p.message(s)
+	if err != nil {
+		err.ID = p.readableID()
 		return Message{}, err
 	}
 	return m, nil
@@ -128,31 +120,13 @@ func Parse(data []byte, lim Limits) (Message, error) {
 // parts are the values of the known members of an envelope, nil where absent.
 type parts struct {
 	version, id, method, params, result, failure []byte
-
-	unknown int
 }
 
-func newParts(members []member) parts {
-	var p parts
-	for _, m := range members {
-		switch string(m.key) {
-		case "jsonrpc":
-			p.version = m.raw
-		case "id":
-			p.id = m.raw
-		case "method":
-			p.method = m.raw
-		case "params":
-			p.params = m.raw
-		case "result":
-			p.result = m.raw
-		case "error":
-			p.failure = m.raw
-		default:
-			p.unknown++
-		}
+func newParts(n *notes) parts {
+	return parts{
+		version: n.get("jsonrpc"), id: n.get("id"), method: n.get("method"),
+		params: n.get("params"), result: n.get("result"), failure: n.get("error"),
 	}
-	return p
 }
 
 func (p *parts) readableID() ID {
@@ -160,17 +134,32 @@ func (p *parts) readableID() ID {
 	return id
 }
 
-// check holds what all kinds of message have in common.
-func (p *parts) check(s *scanner) *InvalidError {
-	for _, c := range []struct {
-		table *keyTable
-		role  role
-		path  string
-	}{{envelopeKeys, envelope, ""}, {paramKeys, params, "/params"}, {metaKeys, meta, "/params/_meta"}, {errorKeys, failure, "/error"}} {
-		if err := c.table.checkKeys(s.kept[c.role], c.path); err != nil {
-			return err
+// message makes the message, or says why it is none.
+func (p *parts) message(s *scanner) (Message, *InvalidError) {
+	for r := range s.notes {
+		if err := s.notes[r].invalid; err != nil {
+			return Message{}, err
 		}
 	}
+	if err := p.check(); err != nil {
+		return Message{}, err
+	}
+	m := Message{ID: p.readableID(), Unknown: s.notes[envelope].unknown}
+	var err *InvalidError
+	switch {
+	case p.method != nil:
+		m.params, m.meta = slices.Clone(s.notes[params].fields), slices.Clone(s.notes[meta].fields)
+		err = p.fillCall(&m)
+	case p.result != nil || p.failure != nil:
+		err = p.fillResponse(&m)
+	default:
+		err = &InvalidError{Reason: "a message has a method, a result or an error"}
+	}
+	return m, err
+}
+
+// check holds what all kinds of message have in common.
+func (p *parts) check() *InvalidError {
 	if !equalString(p.version, "2.0") {
 		return &InvalidError{Path: "/jsonrpc", Reason: `jsonrpc must be "2.0"`}
 	}
@@ -178,18 +167,6 @@ func (p *parts) check(s *scanner) *InvalidError {
 		return &InvalidError{Path: "/id", Reason: "the id must be a string or an integer, and is left out of a notification"}
 	}
 	return nil
-}
-
-// fill tells the kind of the message and sets its fields.
-func (p *parts) fill(m *Message) *InvalidError {
-	m.ID, m.Unknown = p.readableID(), p.unknown
-	switch {
-	case p.method != nil:
-		return p.fillCall(m)
-	case p.result != nil || p.failure != nil:
-		return p.fillResponse(m)
-	}
-	return &InvalidError{Reason: "a message has a method, a result or an error"}
 }
 
 func (p *parts) fillCall(m *Message) *InvalidError {
@@ -203,11 +180,11 @@ func (p *parts) fillCall(m *Message) *InvalidError {
 	if p.params != nil && !IsObject(p.params) {
 		return &InvalidError{Path: "/params", Reason: "params must be an object; leave it out if there is none"}
 	}
+	m.Params = p.params
 	if raw := m.Meta(); raw != nil && !IsObject(raw) {
 		return &InvalidError{Path: "/params/_meta", Reason: "_meta must be an object; leave it out if there is none"}
 	}
-	m.Kind, m.Params = Request, p.params
-	if p.id == nil {
+	if m.Kind = Request; p.id == nil {
 		m.Kind = Notification
 	}
 	return nil

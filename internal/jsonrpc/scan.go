@@ -46,14 +46,7 @@ func Check(data []byte, lim Limits) error {
 	return nil
 }
 
-// member is one member of an object that has been read: its unescaped key, its value, and where the key begins.
-type member struct {
-	key []byte
-	raw []byte
-	at  int
-}
-
-// role says which object of a message is being read, so that its members are kept for Parse.
+// role says which object of a message is being read, so that Parse learns of its members.
 type role uint8
 
 const (
@@ -84,9 +77,8 @@ type scanner struct {
 	pos   int
 	depth int
 	lim   Limits
-	open  []member        // members so far of every open object, innermost last
-	kept  [roles][]member // members of the objects that have a role
-	keys  keySet
+	keys  keyStack
+	notes [roles]notes // of the objects that have a role
 }
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
@@ -94,18 +86,17 @@ var scanners = sync.Pool{New: func() any { return new(scanner) }}
 func acquireScanner(data []byte, lim Limits) *scanner {
 	s := scanners.Get().(*scanner)
 	s.data, s.pos, s.depth, s.lim = data, 0, 0, lim.withDefaults()
+	s.keys.reset(data)
 	return s
 }
 
-// maxPooledMembers bounds the memory that an unusual input leaves behind in the pool.
-const maxPooledMembers = 1 << 12
-
+// release gives the scanner back; the pool must not keep a message alive.
 func (s *scanner) release() {
-	clear(s.open) // what an error left; the pool must not keep a message alive
-	if cap(s.open) > maxPooledMembers {
-		s.open = nil
+	s.data = nil
+	s.keys.reset(nil)
+	for r := range s.notes {
+		s.notes[r].reset()
 	}
-	*s = scanner{open: s.open[:0], keys: s.keys}
 	scanners.Put(s)
 }
 
@@ -164,7 +155,9 @@ func (s *scanner) unexpected(want string) *SyntaxError {
 }
 
 func (s *scanner) space() {
-	s.pos = skipSpace(s.data, s.pos)
+	if s.pos < len(s.data) && s.data[s.pos] <= ' ' {
+		s.pos = skipSpace(s.data, s.pos)
+	}
 }
 
 // peek returns the byte at the position, 0 at the end: NUL is nowhere right outside a string.
@@ -178,21 +171,19 @@ func (s *scanner) peek() byte {
 // value reads one value in role r, with white space before it.
 func (s *scanner) value(r role) *SyntaxError {
 	s.space()
-	switch c := s.peek(); {
-	case c == '"':
+	switch s.peek() {
+	case '"':
 		_, _, err := s.str()
 		return err
-	case c == '{':
+	case '{', '[':
 		return s.nested(r)
-	case c == '[':
-		return s.nested(plain)
-	case c == '-' || '0' <= c && c <= '9':
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return s.number()
-	case c == 't':
+	case 't':
 		return s.literal("true")
-	case c == 'f':
+	case 'f':
 		return s.literal("false")
-	case c == 'n':
+	case 'n':
 		return s.literal("null")
 	}
 	return s.unexpected("a value")
@@ -244,13 +235,13 @@ func (s *scanner) array() *SyntaxError {
 	}
 }
 
-// object reads an object. While it is open its members lie on top of s.open.
+// object reads an object. While it is open its keys lie on top of s.keys.
 func (s *scanner) object(r role) *SyntaxError {
-	base := len(s.open)
+	opened := s.keys.mark()
 	s.pos++
 	if s.space(); s.peek() == '}' {
 		s.pos++
-		return s.closeObject(r, base)
+		return nil
 	}
 	for {
 		if err := s.member(r); err != nil {
@@ -263,53 +254,63 @@ func (s *scanner) object(r role) *SyntaxError {
 			s.space()
 		case '}':
 			s.pos++
-			return s.closeObject(r, base)
+			if _, again, found := s.keys.duplicate(opened); found {
+				return s.duplicateKey(again)
+			}
+			s.keys.cut(opened)
+			return nil
 		default:
 			return s.unexpected("',' or '}'")
 		}
 	}
 }
 
+func (s *scanner) duplicateKey(again keyRef) *SyntaxError {
+	err := s.fail(CauseDuplicateKey, int(again.at), "the key stands twice in one object; readers differ in which one they take")
+	return err.within(string(s.keys.key(again)))
+}
+
 // member reads one key, its colon and its value.
 func (s *scanner) member(r role) *SyntaxError {
-	at := s.pos
-	if s.peek() != '"' {
-		return s.unexpected("a key in double quotes")
-	}
-	key, escaped, err := s.str()
+	key, err := s.key()
 	if err != nil {
 		return err
-	}
-	if escaped {
-		if key = unescape(nil, key); bytes.IndexByte(key, 0) >= 0 {
-			return s.fail(CauseNULKey, at, "a key with U+0000 ends early for some readers")
-		}
 	}
 	if s.space(); s.peek() != ':' {
 		return s.unexpected("':'").within(string(key))
 	}
 	s.pos++
 	s.space()
-	start, n := s.pos, len(s.open)
-	s.open = append(s.open, member{key: key, at: at})
+	start := s.pos
 	if err := s.value(r.child(key)); err != nil {
 		return err.within(string(key))
 	}
-	s.open[n].raw = s.data[start:s.pos]
+	if r != plain {
+		s.notes[r].add(r, key, s.data[start:s.pos])
+	}
 	return nil
 }
 
-// closeObject looks for duplicate keys among the members above base, keeps those of an object with a role, and drops them.
-func (s *scanner) closeObject(r role, base int) *SyntaxError {
-	members := s.open[base:]
-	if _, second, found := s.keys.duplicate(members); found {
-		m := members[second]
-		return s.fail(CauseDuplicateKey, m.at, "the key stands twice in one object; readers differ in which one they take").within(string(m.key))
+// key reads the key at the position, pushes it, and returns its characters.
+func (s *scanner) key() ([]byte, *SyntaxError) {
+	at := s.pos
+	if s.peek() != '"' {
+		return nil, s.unexpected("a key in double quotes")
 	}
-	if r != plain {
-		s.kept[r] = append(make([]member, 0, len(members)), members...)
+	content, escaped, err := s.str()
+	if err != nil {
+		return nil, err
 	}
-	clear(members)
-	s.open = s.open[:base]
-	return nil
+	if !escaped {
+		s.keys.push(at, at+1, s.pos-1)
+		return content, nil
+	}
+	start := len(s.keys.text)
+	s.keys.text = unescape(s.keys.text, content)
+	s.keys.pushText(at, start)
+	key := s.keys.text[start:]
+	if bytes.IndexByte(key, 0) >= 0 {
+		return nil, s.fail(CauseNULKey, at, "a key with U+0000 ends early for some readers")
+	}
+	return key, nil
 }

@@ -23,8 +23,13 @@ type item struct {
 
 // open enters the array or object that begins with bracket, and reports whether raw is one.
 func (w *walker) open(raw []byte, bracket byte) bool {
-	w.data, w.pos = raw, skipSpace(raw, 0)
-	if w.pos >= len(raw) || raw[w.pos] != bracket {
+	return w.openAt(raw, skipSpace(raw, 0), bracket)
+}
+
+// openAt does so for the value that begins at pos.
+func (w *walker) openAt(data []byte, pos int, bracket byte) bool {
+	w.data, w.pos = data, pos
+	if pos >= len(data) || data[pos] != bracket {
 		return false
 	}
 	w.pos++
