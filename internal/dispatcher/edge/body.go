@@ -1,0 +1,84 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package edge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+)
+
+// BodyTimeout bounds the reading of one request's body.
+const BodyTimeout = 30 * time.Second
+
+// Problem is a refusal whose HTTP status is not that of its kind.
+type Problem struct {
+	*policy.Refusal
+	Status int
+}
+
+// ReadBody reads the body of a request that must be JSON, at most limit bytes of it.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, *Problem) {
+	if problem := checkMediaType(r); problem != nil {
+		return nil, problem
+	}
+	if r.ContentLength > int64(limit) {
+		return nil, tooLarge(limit)
+	}
+	controller := http.NewResponseController(w)
+	_ = controller.SetReadDeadline(time.Now().Add(BodyTimeout)) // a recorder in a test has none
+	defer func() { _ = controller.SetReadDeadline(time.Time{}) }()
+	body, err := read(http.MaxBytesReader(w, r.Body, int64(limit)), r.ContentLength)
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, &over):
+		return nil, tooLarge(limit)
+	default:
+		return nil, problem(http.StatusBadRequest, policy.ParseError, "BodyIncomplete", "The body could not be read to its end.")
+	}
+}
+
+// read reads to the end, in one piece of memory where the length is known.
+func read(body io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(body)
+	}
+	var buf bytes.Buffer
+	buf.Grow(int(length) + bytes.MinRead)
+	_, err := buf.ReadFrom(body)
+	return buf.Bytes(), err
+}
+
+func checkMediaType(r *http.Request) *Problem {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return problem(http.StatusUnsupportedMediaType, policy.InvalidRequest, "ContentEncoding",
+			fmt.Sprintf("Content-Encoding %q is not read here. Send the body without encoding.", encoding))
+	}
+	given := r.Header.Get("Content-Type")
+	mediaType, params, err := mime.ParseMediaType(given)
+	charset, named := params["charset"]
+	if err == nil && mediaType == "application/json" && (!named || strings.EqualFold(charset, "utf-8")) {
+		return nil
+	}
+	return problem(http.StatusUnsupportedMediaType, policy.InvalidRequest, "ContentType",
+		fmt.Sprintf("Content-Type %q is not read here. Send application/json in UTF-8.", given))
+}
+
+func tooLarge(limit int) *Problem {
+	return problem(http.StatusRequestEntityTooLarge, policy.InvalidRequest, "TooLarge",
+		fmt.Sprintf("The body is over the limit of %d bytes (limits.maxRequestBytes).", limit))
+}
+
+func problem(status int, kind policy.Kind, reason, message string) *Problem {
+	return &Problem{Status: status, Refusal: &policy.Refusal{Kind: kind, Stage: policy.StageParse, Reason: reason, Message: message}}
+}

@@ -1,0 +1,120 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package edge owns what every HTTP request of a client must pass before it is read: Host, Origin, media types and size.
+// The MCP and the REST face share it.
+//
+// It decides nothing about messages and never imports Kubernetes, the API, or the packages that talk to servers.
+package edge
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Guard refuses requests whose Host or Origin is not ours: a web page that a person visits could otherwise reach a
+// dispatcher through the person's browser, with its own name resolved to our address (DNS rebinding; MCP, Transports,
+// Security Warning).
+type Guard struct {
+	// Document is the one in force, nil while there is none: it names the server and its URL.
+	Document func() *registry.Document
+	// Hosts are names that are allowed beside the server's own, without port; Origins are whole origins.
+	Hosts, Origins []string
+}
+
+// Check says why a request is not let in, nil if it is.
+func (g *Guard) Check(r *http.Request) *policy.Refusal {
+	host := hostname(r.Host)
+	if !isAddress(host) && !g.allowed(host) {
+		return notAllowed("Host", r.Host, "--allow-host")
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return nil
+	}
+	if len(origins) > 1 || !g.allowedOrigin(origins[0], r.Host) {
+		return notAllowed("Origin", strings.Join(origins, ", "), "--allow-origin")
+	}
+	return nil
+}
+
+func notAllowed(header, value, flag string) *policy.Refusal {
+	return &policy.Refusal{Kind: policy.NotAllowed, Stage: policy.StageLimits, Reason: header + "NotAllowed", Message: fmt.Sprintf(
+		"%s %q is not allowed here. The server's own names and loopback are; whoever runs the dispatcher can add others with %s.", header, value, flag)}
+}
+
+// allowed says whether a name, or an address of loopback, is one of ours.
+func (g *Guard) allowed(host string) bool {
+	if host == "localhost" || isLoopback(host) || slices.Contains(g.Hosts, host) {
+		return true
+	}
+	doc := g.Document()
+	if doc == nil {
+		return false
+	}
+	if u, err := url.Parse(doc.Server.URL); err == nil && u.Hostname() != "" && strings.EqualFold(u.Hostname(), host) {
+		return true
+	}
+	return slices.Contains(serviceNames(doc.Server), host)
+}
+
+// serviceNames are those that cluster DNS gives the server's Service. Another cluster domain needs --allow-host: a name
+// that only begins like ours may belong to anybody.
+func serviceNames(s registry.Server) []string {
+	if s.Name == "" {
+		return nil
+	}
+	names := []string{s.Name}
+	if s.Namespace != "" {
+		full := s.Name + "." + s.Namespace
+		names = append(names, full, full+".svc", full+".svc.cluster.local")
+	}
+	return names
+}
+
+// allowedOrigin takes the origin of one of our hosts, or the origin that the request goes to itself.
+func (g *Guard) allowedOrigin(origin, host string) bool {
+	if slices.Contains(g.Origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false // this includes "null"
+	}
+	return g.allowed(strings.ToLower(u.Hostname())) || strings.EqualFold(u.Host, host)
+}
+
+// hostname is the Host header without port and brackets, in lower case and without a final dot.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+}
+
+// isAddress says whether a host is an IP address: no DNS name was resolved to reach us, so none can have been rebound.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// Address is the address of the peer, without port: what an anonymous caller's limits count by.
+func Address(r *http.Request) string {
+	if a, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return a.Addr().Unmap().String()
+	}
+	return r.RemoteAddr
+}

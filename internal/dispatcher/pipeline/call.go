@@ -1,0 +1,229 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+)
+
+// ErrGivenUp is the cause of a context whose request the client cancelled.
+var ErrGivenUp = errors.New("the client cancelled the request")
+
+// errTimeout is the cause of a context whose call took too long.
+var errTimeout = errors.New("no answer in time")
+
+// defaultTimeout bounds a call where the document says nothing.
+const defaultTimeout = 30 * time.Second
+
+// exchange is one request on its way.
+type exchange struct {
+	*Pipeline
+	*Request
+	engine   *policy.Engine
+	trusted  bool
+	start    time.Time
+	decision policy.Decision
+	// decided is the digest of the catalogue that the decision was made on.
+	decided string
+	era     upstream.Era
+}
+
+// Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
+func (p *Pipeline) Do(ctx context.Context, r *Request) Answer {
+	x := &exchange{Pipeline: p, Request: r, engine: p.engine.Load(), start: p.Now()}
+	if !p.flight.Begin() {
+		return x.end(Answer{Refusal: Draining()})
+	}
+	defer p.flight.End()
+	p.Metrics.CallStarted()
+	defer p.Metrics.CallEnded()
+	return x.end(x.run(ctx))
+}
+
+// Draining is the refusal of what begins after a drain.
+func Draining() *policy.Refusal {
+	return &policy.Refusal{Kind: policy.RateLimited, Stage: policy.StageLimits, Reason: "Draining",
+		Message: "This replica is shutting down and takes nothing new. Try again: another one answers."}
+}
+
+func (x *exchange) run(ctx context.Context) Answer {
+	if x.engine == nil {
+		return Answer{Refusal: noDocument()}
+	}
+	x.Call.Now = x.start
+	x.trusted = x.Trusted(x.engine)
+	release, refusal := x.beginCall(x.Caller.Address)
+	if refusal != nil {
+		return Answer{Refusal: refusal}
+	}
+	defer release()
+	if x.Call.Method == MethodListTools && x.Source == nil {
+		return x.list(x.Discovery.Catalogue())
+	}
+	if refusal := x.decideEarly(); refusal != nil {
+		return Answer{Refusal: refusal}
+	}
+	conn, giveBack, err := x.Source.Conn(ctx)
+	if err != nil {
+		return x.failed(err)
+	}
+	defer giveBack()
+	x.era = conn.Info().Era
+	return x.over(ctx, conn)
+}
+
+// decideEarly decides on what discovery read, so that most refusals need no connection at all. A tool call that passes is
+// decided again when the connection lists other definitions.
+func (x *exchange) decideEarly() *policy.Refusal {
+	if x.Call.Method != MethodCallTool {
+		x.decide(nil)
+		return x.decision.Refusal
+	}
+	catalogue := x.Discovery.Catalogue()
+	if catalogue == nil {
+		return nil
+	}
+	x.decide(catalogue)
+	if x.decision.Refusal != nil && x.decision.Refusal.Stage == policy.StagePin {
+		return nil // what the connection lists is what counts
+	}
+	return x.decision.Refusal
+}
+
+func (x *exchange) decide(catalogue *upstream.Catalogue) {
+	var view policy.View
+	x.decided = ""
+	if catalogue != nil {
+		view, x.decided = View(catalogue), catalogue.Digest
+	}
+	x.decision = x.engine.Decide(view, x.Call, x.trusted)
+}
+
+// over carries the request over a connection.
+func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
+	switch x.Call.Method {
+	case MethodListTools:
+		if x.decision.Refusal != nil {
+			return Answer{Refusal: x.decision.Refusal}
+		}
+		catalogue, err := conn.Catalogue(ctx)
+		if err != nil {
+			return x.failed(err)
+		}
+		return x.list(catalogue)
+	case MethodCallTool:
+		catalogue, err := conn.Catalogue(ctx)
+		if err != nil {
+			return x.failed(err)
+		}
+		if x.decided == "" || x.decided != catalogue.Digest {
+			x.decide(catalogue)
+		}
+		if x.decision.Refusal != nil {
+			return Answer{Refusal: x.decision.Refusal}
+		}
+		return x.call(ctx, conn)
+	default:
+		return x.forward(ctx, conn)
+	}
+}
+
+// call forwards a tool call that was let through, and holds its result to the tool's output schema.
+func (x *exchange) call(ctx context.Context, conn upstream.Conn) Answer {
+	if refusal := x.recordStart(); refusal != nil {
+		return Answer{Refusal: refusal}
+	}
+	answer := x.forward(ctx, conn)
+	if answer.Result == nil {
+		return answer
+	}
+	refusal, violations := x.engine.CheckResult(x.decision.Tool, answer.Result)
+	for _, v := range violations {
+		x.Metrics.Violated("result", v.Keyword)
+	}
+	if refusal != nil {
+		return Answer{Refusal: refusal, Era: x.era}
+	}
+	return answer
+}
+
+// forward sends the request and waits for the answer, no longer than the decision allows.
+func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
+	timeout := cmp.Or(x.decision.Timeout, defaultTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	defer cancel()
+	start := x.Now()
+	reply, err := conn.Call(ctx, upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner})
+	answer := Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
+	switch {
+	case err == nil:
+	case errors.Is(err, errTimeout):
+		answer = Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.TimeoutError, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "Timeout",
+			Message: fmt.Sprintf("The server did not answer %s within %s; the call was cancelled and may or may not have had an effect.", x.Call.Method, timeout)}}
+	default:
+		answer = x.failed(err)
+	}
+	x.forwarded(answer, x.Now().Sub(start))
+	return answer
+}
+
+// failed is the answer where the server, or the way to it, failed.
+func (x *exchange) failed(err error) Answer {
+	if errors.Is(err, ErrGivenUp) || errors.Is(err, context.Canceled) {
+		return Answer{Cancelled: true, Era: x.era}
+	}
+	return Answer{Refusal: TransportRefusal(err, x.Call.Tool), Era: x.era}
+}
+
+// TransportRefusal tells a failure of the server, or of the way to it, in the words of the table of errors.
+func TransportRefusal(err error, tool string) *policy.Refusal {
+	refusal := &policy.Refusal{Kind: policy.TransportError, Stage: policy.StageUpstream, Tool: tool, Reason: "Failed",
+		Message: "The server could not be reached."}
+	var failure *upstream.Error
+	if errors.As(err, &failure) {
+		refusal.Reason, refusal.Message = string(failure.Reason), failure.Message
+	}
+	return refusal
+}
+
+// end writes the record and the metrics of an answer.
+func (x *exchange) end(a Answer) Answer {
+	x.record(a, x.outcome(a))
+	return a
+}
+
+func (x *exchange) outcome(a Answer) audit.Outcome {
+	switch {
+	case a.Cancelled:
+		return audit.Cancelled
+	case a.Refusal != nil:
+		return refusalOutcome(a.Refusal)
+	case a.Error != nil:
+		return audit.Failed
+	case x.Call.Method == MethodCallTool && isErrorResult(a.Result):
+		return audit.ToolError
+	default:
+		return audit.Success
+	}
+}
+
+// refusalOutcome tells a denial from a failure: a denial is never recorded as anything but rejected.
+func refusalOutcome(r *policy.Refusal) audit.Outcome {
+	switch r.Kind {
+	case policy.TimeoutError:
+		return audit.TimedOut
+	case policy.TransportError, policy.SerializationError:
+		return audit.Failed
+	default:
+		return audit.Rejected
+	}
+}

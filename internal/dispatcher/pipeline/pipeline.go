@@ -1,0 +1,109 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pipeline carries one request of a client through its stages: the caller's limits, policy, the server with its
+// time-out, the result's schema, and the record of it all. The MCP and the REST face call it alike.
+//
+// It owns the engine in force, the limits and the count of what is in flight. It knows no HTTP, and never imports
+// Kubernetes, the API or the launcher.
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Source gives the connection that carries a request, and takes it back.
+type Source interface {
+	// Conn gives a connection and the function that gives it back, to be called once. The error is an *upstream.Error, or
+	// the cause of ctx.
+	Conn(ctx context.Context) (upstream.Conn, func(), error)
+}
+
+// Discovery is what is known of the server without asking it again.
+type Discovery interface {
+	// Catalogue is the one that was read last, nil until a whole one was.
+	Catalogue() *upstream.Catalogue
+}
+
+// Config is what a Pipeline needs.
+type Config struct {
+	Discovery Discovery
+	Audit     *audit.Log
+	Metrics   *metrics.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Pipeline decides and carries out requests. It is safe for concurrent use.
+type Pipeline struct {
+	Config
+	schemas  *registry.SchemaCache
+	engine   atomic.Pointer[policy.Engine]
+	lastPoll atomic.Pointer[time.Time]
+	limits   limits
+	flight   Flight
+}
+
+// New gives a pipeline without a document: it refuses everything until Apply.
+func New(c Config) *Pipeline {
+	p := &Pipeline{Config: c, schemas: registry.NewSchemaCache()}
+	p.limits.callers = map[string]*callerLimits{}
+	return p
+}
+
+// Apply puts a snapshot in force. Requests that are under way end under the one that they began with.
+func (p *Pipeline) Apply(s *registry.Snapshot) {
+	p.engine.Store(policy.New(s, p.schemas))
+}
+
+// Engine is the one in force, nil while there is no document.
+func (p *Pipeline) Engine() *policy.Engine { return p.engine.Load() }
+
+// Document is the one in force, nil while there is none.
+func (p *Pipeline) Document() *registry.Document {
+	if e := p.engine.Load(); e != nil {
+		return e.Snapshot().Document()
+	}
+	return nil
+}
+
+// Polled notes that the manager read this dispatcher's state: trust outlives the last poll by trust.maxStaleness only.
+func (p *Pipeline) Polled() {
+	now := p.Now()
+	p.lastPoll.Store(&now)
+}
+
+// Trusted says whether the server counts as trusted now.
+func (p *Pipeline) Trusted(e *policy.Engine) bool {
+	var last time.Time
+	if t := p.lastPoll.Load(); t != nil {
+		last = *t
+	}
+	return e.Trusted(p.Now(), last)
+}
+
+// Flight is what is in flight, to be waited for by a drain.
+func (p *Pipeline) Flight() *Flight { return &p.flight }
+
+// ServerName names the server in answers and records; empty while there is no document.
+func (p *Pipeline) ServerName() string {
+	if d := p.Document(); d != nil {
+		return d.Server.Name
+	}
+	return ""
+}
+
+// noDocument is the refusal of everything while no document is in force.
+func noDocument() *policy.Refusal {
+	return &policy.Refusal{Kind: policy.Denied, Stage: policy.StageMethod, Reason: "NoRegistry",
+		Message: "This dispatcher has no valid registry document yet, so it lets nothing through."}
+}

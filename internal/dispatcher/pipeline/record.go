@@ -1,0 +1,127 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+)
+
+// recordStart writes the record that a call is about to be forwarded, unless the tool only reads: a missing end then reads
+// as unknown. A destructive call that cannot be recorded does not happen.
+func (x *exchange) recordStart() *policy.Refusal {
+	if x.decision.Effective.ReadOnly {
+		return nil
+	}
+	r := x.base(audit.Started)
+	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
+	err := x.Audit.Write(r)
+	if err == nil || !x.decision.Effective.Destructive {
+		return nil
+	}
+	x.Log.Error("destructive call refused, since it cannot be recorded", "tool", x.Call.Tool, "err", err)
+	return &policy.Refusal{Kind: policy.Denied, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "NotRecorded",
+		Message: "The call cannot be recorded at this moment, and a call that can destroy something is not made unrecorded."}
+}
+
+// base is what all records of an exchange share.
+func (x *exchange) base(outcome audit.Outcome) audit.Record {
+	r := audit.Record{
+		Time: x.Now().UTC(), TraceID: x.Trace.ID, Parent: x.Trace.Parent,
+		Caller: "anonymous@" + x.Caller.Address, Client: x.Caller.Client,
+		Server: x.ServerName(), Method: x.Call.Method, Tool: x.Call.Tool, Outcome: outcome,
+		ToolDigest: x.decision.Tool.Digest,
+	}
+	if x.engine != nil {
+		r.RegistryDigest = x.engine.Snapshot().Digest()
+	}
+	return r
+}
+
+// ofConsequence says which requests are recorded even where they succeed.
+func (x *exchange) ofConsequence() bool {
+	switch x.Call.Method {
+	case MethodCallTool, "resources/read", "prompts/get":
+		return true
+	default:
+		return false
+	}
+}
+
+func (x *exchange) record(a Answer, outcome audit.Outcome) {
+	now := x.Now()
+	x.count(a, outcome, now.Sub(x.start))
+	if outcome == audit.Success && !x.ofConsequence() {
+		return
+	}
+	r := x.base(outcome)
+	r.Stages = x.decision.Stages
+	r.Duration = float64(now.Sub(x.start).Microseconds()) / 1000
+	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
+	r.ResultDigest, r.ResultBytes = x.Audit.Digest(a.Result), len(a.Result)
+	if a.Refusal != nil {
+		r.Kind, r.Reason, r.Rule = a.Refusal.Kind, a.Refusal.Reason, a.Refusal.Rule
+	}
+	for _, hit := range x.decision.Rules.Audited {
+		r.Audited = append(r.Audited, hit.Set+"/"+hit.Rule)
+	}
+	if err := x.Audit.Write(r); err != nil {
+		x.Log.Error("audit record lost", "method", x.Call.Method, "err", err)
+	}
+}
+
+// toolLabel is the tool's name where the registry knows it: a label must never hold what a client made up.
+func (x *exchange) toolLabel() string {
+	if x.Call.Tool == "" {
+		return ""
+	}
+	if x.engine != nil {
+		if _, ok := x.engine.Snapshot().Tool(x.Call.Tool); ok {
+			return x.Call.Tool
+		}
+	}
+	return metrics.Other
+}
+
+func errorType(a Answer, outcome audit.Outcome) string {
+	switch {
+	case outcome == audit.ToolError:
+		return "tool_error"
+	case a.Cancelled:
+		return "cancelled"
+	case a.Refusal != nil:
+		return string(a.Refusal.Kind)
+	case a.Error != nil:
+		return "rpc_error"
+	default:
+		return ""
+	}
+}
+
+func (x *exchange) count(a Answer, outcome audit.Outcome, took time.Duration) {
+	tool := x.toolLabel()
+	x.Metrics.Served(metrics.Operation{Method: x.Call.Method, Tool: tool, ErrorType: errorType(a, outcome),
+		ProtocolVersion: x.Call.ProtocolVersion, Duration: took})
+	if x.Call.Method == MethodCallTool {
+		x.Metrics.Invoked(tool, string(outcome))
+	}
+	r := a.Refusal
+	if r == nil {
+		x.Metrics.Decided("", "", string(policy.Pass))
+		return
+	}
+	x.Metrics.Failed(string(r.Kind))
+	x.Metrics.Decided(string(r.Stage), r.Rule, string(policy.Refuse))
+	for _, v := range r.Violations {
+		x.Metrics.Violated("arguments", v.Keyword)
+	}
+}
+
+func (x *exchange) forwarded(a Answer, took time.Duration) {
+	x.Metrics.Forwarded(metrics.Operation{Method: x.Call.Method, Tool: x.toolLabel(), Duration: took,
+		ErrorType: errorType(a, x.outcome(a))})
+}
