@@ -1,0 +1,229 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// Names of the dispatcher's ports.
+const (
+	portNameMCP   = "mcp"
+	portNameAdmin = "admin"
+	portNameProbe = "probe"
+)
+
+// installContainer copies the dispatcher, which is one static binary, to where the server's image can run it.
+func installContainer(p Platform) *corev1ac.ContainerApplyConfiguration {
+	return withImage(corev1ac.Container().WithName(ContainerInstall), p).
+		WithCommand(dispatcherBinary, "install", "--to", launcherBinary).
+		WithResources(dispatcherResources(corev1.ResourceRequirements{})).
+		WithSecurityContext(dispatcherSecurity()).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir))
+}
+
+func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.ContainerApplyConfiguration {
+	return withImage(corev1ac.Container().WithName(ContainerDispatcher), p).
+		WithCommand(serveCommand(s, revision)...).
+		// An atomic list whose API version the API server fills in: left out, it would never look applied.
+		WithEnv(corev1ac.EnvVar().WithName("POD_UID").WithValueFrom(corev1ac.EnvVarSource().
+			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid")))).
+		WithPorts(port(portNameMCP, PortMCP), port(portNameAdmin, PortAdmin), port(portNameProbe, PortProbe)).
+		// The server's container starts only after this probe, so it asks whether the process listens and nothing more.
+		WithStartupProbe(probe("/healthz", 1, 60)).
+		WithLivenessProbe(probe("/healthz", 10, 3)).
+		WithReadinessProbe(probe("/readyz", 1, 2)).
+		WithResources(dispatcherResources(s.Spec.Dispatcher.Resources)).
+		WithSecurityContext(dispatcherSecurity()).
+		WithVolumeMounts(dispatcherMounts(s)...)
+}
+
+// serveCommand is the dispatcher's command line. cmd/dispatcher implements it.
+func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
+	command := []string{
+		dispatcherBinary, "serve",
+		"--registry", registryDir + "/registry.json",
+		"--revision", revision,
+		"--listen", fmt.Sprintf(":%d", PortMCP),
+		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),
+		"--probe-listen", fmt.Sprintf(":%d", PortProbe),
+	}
+	if Transport(s) == mcpv1alpha1.TransportStdio {
+		command = append(command, "--launch-socket", launchSocket)
+	}
+	if level := s.Spec.Dispatcher.LogLevel; level != "" {
+		command = append(command, "--log-level", string(level))
+	}
+	return command
+}
+
+func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfiguration {
+	c := s.Spec.Container
+	ac := corev1ac.Container().
+		WithName(ContainerServer).
+		WithImage(c.Image).
+		WithCommand(c.Command...).
+		WithArgs(c.Args...).
+		WithEnv(serverEnv(c.Env)...).
+		WithEnvFrom(serverEnvFrom(c.EnvFrom)...).
+		WithResources(resources(c.Resources)).
+		WithLifecycle(drainFirst()).
+		WithSecurityContext(corev1ac.SecurityContext().
+			WithRunAsUser(UserServer).
+			WithRunAsGroup(UserServer).
+			WithAllowPrivilegeEscalation(false).
+			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
+		WithVolumeMounts(
+			corev1ac.VolumeMount().WithName(volumeHome).WithMountPath(homeDir),
+			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath(tmpDir))
+	if c.ImagePullPolicy != "" {
+		ac.WithImagePullPolicy(c.ImagePullPolicy)
+	}
+	if c.WorkingDir != "" {
+		ac.WithWorkingDir(c.WorkingDir)
+	}
+	if Transport(s) == mcpv1alpha1.TransportStdio {
+		ac.Command = slices.Concat([]string{
+			launcherBinary, "launch", "--socket", launchSocket, "--allow-uid", fmt.Sprint(UserDispatcher), "--",
+		}, c.Command)
+		ac.WithVolumeMounts(
+			corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir).WithReadOnly(true),
+			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath(runDir))
+	} else {
+		ac.WithPorts(port("http", httpPort(s)))
+	}
+	for _, m := range c.VolumeMounts {
+		mount := corev1ac.VolumeMount().WithName(m.Name).WithMountPath(m.MountPath)
+		if m.SubPath != "" {
+			mount.WithSubPath(m.SubPath)
+		}
+		if m.Access == mcpv1alpha1.VolumeReadOnly {
+			mount.WithReadOnly(true)
+		}
+		ac.WithVolumeMounts(mount)
+	}
+	return ac
+}
+
+// serverEnv puts HOME on the volume that the server's user can write to, unless the spec says where home is.
+func serverEnv(env []mcpv1alpha1.EnvVar) []*corev1ac.EnvVarApplyConfiguration {
+	var out []*corev1ac.EnvVarApplyConfiguration
+	if !slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == "HOME" }) {
+		out = append(out, corev1ac.EnvVar().WithName("HOME").WithValue(homeDir))
+	}
+	for _, e := range env {
+		ac := corev1ac.EnvVar().WithName(e.Name)
+		switch {
+		case e.SecretKeyRef != nil:
+			ac.WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(
+				corev1ac.SecretKeySelector().WithName(e.SecretKeyRef.Name).WithKey(e.SecretKeyRef.Key)))
+		case e.ConfigMapKeyRef != nil:
+			ac.WithValueFrom(corev1ac.EnvVarSource().WithConfigMapKeyRef(
+				corev1ac.ConfigMapKeySelector().WithName(e.ConfigMapKeyRef.Name).WithKey(e.ConfigMapKeyRef.Key)))
+		case e.Value != "":
+			ac.WithValue(e.Value)
+		}
+		out = append(out, ac)
+	}
+	return out
+}
+
+func serverEnvFrom(from []mcpv1alpha1.EnvFrom) []*corev1ac.EnvFromSourceApplyConfiguration {
+	var out []*corev1ac.EnvFromSourceApplyConfiguration
+	for _, e := range from {
+		ac := corev1ac.EnvFromSource()
+		if e.Prefix != "" {
+			ac.WithPrefix(e.Prefix)
+		}
+		if e.SecretRef != "" {
+			ac.WithSecretRef(corev1ac.SecretEnvSource().WithName(e.SecretRef))
+		}
+		if e.ConfigMapRef != "" {
+			ac.WithConfigMapRef(corev1ac.ConfigMapEnvSource().WithName(e.ConfigMapRef))
+		}
+		out = append(out, ac)
+	}
+	return out
+}
+
+// drainFirst lets the dispatcher finish calls in flight before the kubelet signals the server: a sidecar is stopped only
+// after the containers that it stands before.
+func drainFirst() *corev1ac.LifecycleApplyConfiguration {
+	return corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithHTTPGet(
+		httpGet("/drain", PortAdmin)))
+}
+
+func probe(path string, periodSeconds, failures int32) *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().
+		WithHTTPGet(httpGet(path, PortProbe)).
+		WithPeriodSeconds(periodSeconds).
+		WithTimeoutSeconds(2).
+		WithFailureThreshold(failures)
+}
+
+func httpGet(path string, port int32) *corev1ac.HTTPGetActionApplyConfiguration {
+	return corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromInt32(port)).WithScheme(corev1.URISchemeHTTP)
+}
+
+func port(name string, number int32) *corev1ac.ContainerPortApplyConfiguration {
+	return corev1ac.ContainerPort().WithName(name).WithContainerPort(number).WithProtocol(corev1.ProtocolTCP)
+}
+
+func withImage(ac *corev1ac.ContainerApplyConfiguration, p Platform) *corev1ac.ContainerApplyConfiguration {
+	ac.WithImage(p.Image)
+	if p.ImagePullPolicy != "" {
+		ac.WithImagePullPolicy(p.ImagePullPolicy)
+	}
+	return ac
+}
+
+func dispatcherSecurity() *corev1ac.SecurityContextApplyConfiguration {
+	return corev1ac.SecurityContext().
+		WithRunAsUser(UserDispatcher).
+		WithRunAsGroup(UserDispatcher).
+		WithRunAsNonRoot(true).
+		WithReadOnlyRootFilesystem(true).
+		WithAllowPrivilegeEscalation(false).
+		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
+}
+
+// dispatcherResources asks for what an idle dispatcher with a hundred tools uses, where the spec says nothing. There is no
+// limit by default: a dispatcher that is killed for memory takes every session of its pod with it.
+func dispatcherResources(want corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
+	requests := want.Requests.DeepCopy()
+	if requests == nil {
+		requests = corev1.ResourceList{}
+	}
+	for name, quantity := range map[corev1.ResourceName]string{corev1.ResourceCPU: "10m", corev1.ResourceMemory: "32Mi"} {
+		_, requested := requests[name]
+		_, limited := want.Limits[name]
+		if !requested && !limited {
+			requests[name] = resource.MustParse(quantity)
+		}
+	}
+	want.Requests = requests
+	return resources(want)
+}
+
+func resources(r corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
+	ac := corev1ac.ResourceRequirements()
+	if len(r.Limits) > 0 {
+		ac.WithLimits(r.Limits)
+	}
+	if len(r.Requests) > 0 {
+		ac.WithRequests(r.Requests)
+	}
+	for _, c := range r.Claims {
+		ac.WithClaims(corev1ac.ResourceClaim().WithName(c.Name))
+	}
+	return ac
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// Platform is what rendering needs to know beside the objects: it is the same for every server of an installation.
+type Platform struct {
+	// Image holds the manager and the dispatcher.
+	Image string
+	// ImagePullPolicy of Image; empty leaves it to the API server.
+	ImagePullPolicy corev1.PullPolicy
+	// ManagerNamespace is where the manager's pods run; the dispatchers' admin port is open to them alone. Empty: the
+	// manager runs outside of the cluster, and no pod is let in.
+	ManagerNamespace string
+}
+
+// ManagerLabels are on the manager's pods (config/manager); NetworkPolicies let them in by these.
+func ManagerLabels() map[string]string {
+	return map[string]string{LabelName: "toolgate", LabelComponent: "manager"}
+}
+
+// owner makes the server the controller of its child, so that watches map back to it and deletion collects it. It does not
+// block the owner's deletion: that would need the right to change finalizers on some distributions.
+func owner(s *mcpv1alpha1.MCPServer) *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().
+		WithAPIVersion(mcpv1alpha1.GroupVersion.String()).
+		WithKind("MCPServer").
+		WithName(s.Name).
+		WithUID(s.UID).
+		WithController(true)
+}
+
+// OwnedBy says whether a child is the server's own: its controller is this very server, and not one of the same name that
+// was deleted.
+func OwnedBy(controller types.UID, s *mcpv1alpha1.MCPServer) bool {
+	return controller != "" && controller == s.UID
+}
+
+// Deployment renders the pods of a server. The spec must be one that Invalid accepts.
+//
+// The update strategy is written out although it is the API's default: with 25 % rounded against unavailability, up to
+// three replicas lose none and gain one during a rollout, and a larger server still moves in bounded steps. There are no
+// minReadySeconds: a pod is ready when its catalogue has been read, which is the proof that they would wait for.
+func Deployment(s *mcpv1alpha1.MCPServer, p Platform) (*appsv1ac.DeploymentApplyConfiguration, error) {
+	revision, err := Revision(s)
+	if err != nil {
+		return nil, err
+	}
+	quarter := intstr.FromString("25%")
+	return appsv1ac.Deployment(s.Name, s.Namespace).
+		WithLabels(Labels(s.Name)).
+		WithOwnerReferences(owner(s)).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(Replicas(s)).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
+			WithStrategy(appsv1ac.DeploymentStrategy().
+				WithType(appsv1.RollingUpdateDeploymentStrategyType).
+				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().WithMaxUnavailable(quarter).WithMaxSurge(quarter))).
+			WithTemplate(corev1ac.PodTemplateSpec().
+				WithLabels(merge(s.Spec.Pod.Labels, merge(Labels(s.Name), map[string]string{LabelRevision: revision}))).
+				WithAnnotations(s.Spec.Pod.Annotations).
+				WithSpec(podSpec(s, p, revision)))), nil
+}
+
+func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.PodSpecApplyConfiguration {
+	spec := corev1ac.PodSpec().
+		WithServiceAccountName(ServiceAccountName(s)).
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(ptr.Deref(s.Spec.Pod.TerminationGracePeriodSeconds, defaultGraceSeconds)).
+		WithSecurityContext(corev1ac.PodSecurityContext().
+			WithRunAsNonRoot(true).
+			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithNodeSelector(s.Spec.Pod.NodeSelector).
+		WithVolumes(volumes(s)...)
+	for _, name := range s.Spec.Pod.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(name))
+	}
+	for _, t := range s.Spec.Pod.Tolerations {
+		spec.WithTolerations(toleration(t))
+	}
+	dispatcher := dispatcherContainer(s, p, revision)
+	if s.Spec.Remote != nil {
+		// Nothing else runs here, and a pod needs one container that isn't an init container.
+		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst()))
+	}
+	if Transport(s) == mcpv1alpha1.TransportStdio {
+		spec.WithInitContainers(installContainer(p))
+	}
+	return spec.
+		WithInitContainers(dispatcher.WithRestartPolicy(corev1.ContainerRestartPolicyAlways)).
+		WithContainers(serverContainer(s))
+}
+
+func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
+	ac := corev1ac.Toleration()
+	if t.Key != "" {
+		ac.WithKey(t.Key)
+	}
+	if t.Operator != "" {
+		ac.WithOperator(t.Operator)
+	}
+	if t.Value != "" {
+		ac.WithValue(t.Value)
+	}
+	if t.Effect != "" {
+		ac.WithEffect(t.Effect)
+	}
+	if t.TolerationSeconds != nil {
+		ac.WithTolerationSeconds(*t.TolerationSeconds)
+	}
+	return ac
+}

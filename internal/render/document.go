@@ -1,0 +1,189 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// DocumentInput is everything that the document of one server depends on.
+type DocumentInput struct {
+	Server *mcpv1alpha1.MCPServer
+	// Tools are all MCPTools that refer to the server.
+	Tools []mcpv1alpha1.MCPTool
+	// RuleSets are all RuleSets of the namespace; the document takes those that reach the server.
+	RuleSets []mcpv1alpha1.RuleSet
+	// Broken says of RuleSets that do not compile why.
+	Broken map[string]string
+	// Revisions are those that a pod runs now. The one that the spec asks for is added.
+	Revisions []string
+}
+
+// Document renders what a server's dispatchers enforce, with Sequence 0: only who writes it knows what was written before.
+func Document(in DocumentInput) (*registry.Document, error) {
+	s := in.Server
+	current, err := Revision(s)
+	if err != nil {
+		return nil, err
+	}
+	doc := &registry.Document{
+		Version: registry.Version,
+		Server: registry.Server{
+			Namespace:    s.Namespace,
+			Name:         s.Name,
+			UID:          string(s.UID),
+			Description:  s.Spec.Description,
+			Domain:       s.Spec.Domain,
+			Capabilities: slices.Clone(s.Spec.Capabilities),
+			URL:          URL(s),
+		},
+		Upstream:  upstream(s),
+		Policy:    policy(s),
+		Revisions: map[string]registry.Revision{},
+		RuleSets:  ruleSets(in),
+	}
+	duplicates := Duplicates(in.Tools)
+	for _, name := range append(slices.Clone(in.Revisions), current) {
+		doc.Revisions[name] = revision(in, name, duplicates)
+	}
+	return doc, nil
+}
+
+func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
+	u := registry.Upstream{
+		Transport: registry.TransportType(Transport(s)),
+		Isolation: registry.Isolation(s.Spec.Transport.Isolation),
+	}
+	switch {
+	case s.Spec.Remote != nil:
+		u.URL, u.Remote, u.Headers = s.Spec.Remote.URL, true, headerFiles(s.Spec.Remote)
+		if s.Spec.Remote.CABundleFrom != nil {
+			u.CAFile = caDir + "/" + caFile
+		}
+	case u.Transport == registry.TransportStreamableHTTP:
+		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", httpPort(s), httpPath(s))
+	case u.Isolation == "":
+		u.Isolation = registry.IsolationSession
+	}
+	return u
+}
+
+func revision(in DocumentInput, name string, duplicates map[string]string) registry.Revision {
+	rev := registry.Revision{Tools: []registry.Tool{}}
+	seen := map[string]bool{}
+	for i := range in.Tools {
+		t := &in.Tools[i]
+		// Of two objects for one tool, both are withheld, so one entry says it.
+		if t.Spec.ToolName == "" || seen[t.Spec.ToolName] {
+			continue
+		}
+		seen[t.Spec.ToolName] = true
+		rev.Tools = append(rev.Tools, documentTool(in.Server, t, name, duplicates[t.Name]))
+	}
+	return rev
+}
+
+func documentTool(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision, duplicate string) registry.Tool {
+	tool := registry.Tool{
+		Name:           t.Spec.ToolName,
+		Digest:         Admitted(t, revision),
+		Hints:          hints(t.Spec.Hints),
+		TimeoutSeconds: int(ptr.Deref(t.Spec.TimeoutSeconds, 0)),
+	}
+	if c := t.Spec.Contract; c != nil {
+		tool.Version, tool.DeprecatedIn = c.Version, c.DeprecatedIn
+	}
+	tool.Withheld, tool.Message = withheld(s, t, duplicate)
+	if tool.Withheld == "" && tool.Digest == "" && Pinning(s) != mcpv1alpha1.PinningOff {
+		tool.Withheld, tool.Message = notAdmitted(s, t)
+	}
+	return tool
+}
+
+// withheld says why a tool must not be called in any revision. A definition that changed is none of it: the dispatcher
+// compares digests on each connection itself, and a replica that still lists the admitted one goes on serving it.
+func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate string) (reason, message string) {
+	switch {
+	case Disabled(s):
+		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("server %s is disabled", s.Name)
+	case t.Spec.State == mcpv1alpha1.StateDisabled:
+		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("tool %s is disabled", t.Spec.ToolName)
+	case duplicate != "":
+		return mcpv1alpha1.ReasonDuplicateName, duplicate
+	}
+	if undeclared := Undeclared(t); undeclared != "" {
+		return mcpv1alpha1.ReasonNameNotDeclared, undeclared
+	}
+	registered := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+	if registered == nil {
+		return "", ""
+	}
+	switch registered.Reason {
+	case mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema, mcpv1alpha1.ReasonDuplicateName, mcpv1alpha1.ReasonNameNotDeclared:
+		return registered.Reason, registered.Message
+	default:
+		return "", ""
+	}
+}
+
+func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, message string) {
+	if Pinning(s) == mcpv1alpha1.PinningManual {
+		return mcpv1alpha1.ReasonNotPinned, fmt.Sprintf("no definition of tool %s is admitted; a person must set spec.pin.digest of MCPTool %s", t.Spec.ToolName, t.Name)
+	}
+	return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf("tool %s was not in the first catalogue of this revision; a person must admit it by spec.pin.digest of MCPTool %s", t.Spec.ToolName, t.Name)
+}
+
+// Admitted is the digest of the definition that a revision may serve: a person's pin, else what was admitted for the
+// revision, else "".
+func Admitted(t *mcpv1alpha1.MCPTool, revision string) string {
+	if t.Spec.Pin != nil && t.Spec.Pin.Digest != "" {
+		return t.Spec.Pin.Digest
+	}
+	for _, p := range t.Status.Pins {
+		if p.Revision == revision {
+			return p.Digest
+		}
+	}
+	return ""
+}
+
+func hints(h mcpv1alpha1.Hints) *registry.Hints {
+	if h == (mcpv1alpha1.Hints{}) {
+		return nil
+	}
+	return &registry.Hints{
+		ReadOnly:    Hint(h.ReadOnly),
+		Destructive: Hint(h.Destructive),
+		Idempotent:  Hint(h.Idempotent),
+		OpenWorld:   Hint(h.OpenWorld),
+	}
+}
+
+// Hint is a hint as a boolean; nil where nothing is said.
+func Hint(h mcpv1alpha1.Hint) *bool {
+	switch h {
+	case mcpv1alpha1.HintTrue:
+		return ptr.To(true)
+	case mcpv1alpha1.HintFalse:
+		return ptr.To(false)
+	default:
+		return nil
+	}
+}
+
+// RegistryConfigMap renders the ConfigMap that carries an encoded document to the pods.
+func RegistryConfigMap(s *mcpv1alpha1.MCPServer, encoded []byte) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(RegistryName(s.Name), s.Namespace).
+		WithLabels(Labels(s.Name)).
+		WithOwnerReferences(owner(s)).
+		WithData(map[string]string{registry.FileName: string(encoded)})
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"maps"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// FieldOwner is the one field manager of everything that Toolgate applies.
+const FieldOwner = "toolgate"
+
+// Labels and annotations.
+const (
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	LabelName      = "app.kubernetes.io/name"
+	LabelComponent = "app.kubernetes.io/component"
+
+	// LabelServer is on every child of a server, and selects its pods.
+	LabelServer = "mcp.toolgate.dev/server"
+	// LabelRevision is on pods: the revision that their server runs.
+	LabelRevision = "mcp.toolgate.dev/revision"
+	// AnnotationRegistryDigest is on pods. The manager changes it so that the kubelet looks at the mounted document at once;
+	// nobody reads its value.
+	AnnotationRegistryDigest = "mcp.toolgate.dev/registry-digest"
+
+	// ManagedBy is the value of LabelManagedBy on everything that Toolgate writes; informers select by it.
+	ManagedBy       = "toolgate"
+	componentServer = "mcp-server"
+	componentIndex  = "mcp-registry"
+)
+
+// IndexName is the ConfigMap of a namespace that people and clients read.
+const IndexName = "mcp-registry"
+
+// IndexKey is the key of the index in its ConfigMap.
+const IndexKey = "index.json"
+
+// Ports of the dispatcher. Containers of a pod share them, so they are uncommon ones.
+const (
+	PortMCP   = 7310
+	PortAdmin = 7311
+	PortProbe = 7312
+)
+
+// Names of containers.
+const (
+	ContainerInstall    = "install"
+	ContainerDispatcher = "dispatcher"
+	ContainerServer     = "server"
+)
+
+// Users of the two sides of a pod. They differ so that the server can't touch the dispatcher's files or processes.
+const (
+	UserServer     = 10001
+	UserDispatcher = 65532
+)
+
+// Paths in the pod.
+const (
+	dispatcherBinary = "/dispatcher"
+	binDir           = "/toolgate/bin"
+	launcherBinary   = binDir + "/dispatcher"
+	runDir           = "/run/toolgate"
+	launchSocket     = runDir + "/launch.sock"
+	registryDir      = "/etc/toolgate/registry"
+	headersDir       = "/etc/toolgate/headers"
+	caDir            = "/etc/toolgate/ca"
+	caFile           = "ca.pem"
+	homeDir          = "/home/mcp"
+	tmpDir           = "/tmp"
+)
+
+// Names of the pod's own volumes. The prefix keeps them apart from the user's, which admission holds to other names.
+const (
+	volumeBin      = "toolgate-bin"
+	volumeRun      = "toolgate-run"
+	volumeRegistry = "toolgate-registry"
+	volumeHeaders  = "toolgate-headers"
+	volumeCA       = "toolgate-ca"
+	volumeHome     = "toolgate-home"
+	volumeTmp      = "toolgate-tmp"
+)
+
+// RegistryName is the ConfigMap that holds a server's document. The dot keeps it from ever being the name of a server.
+func RegistryName(server string) string { return server + ".registry" }
+
+// Labels are on every child of a server.
+func Labels(server string) map[string]string {
+	return map[string]string{
+		LabelManagedBy: ManagedBy,
+		LabelName:      server,
+		LabelComponent: componentServer,
+		LabelServer:    server,
+	}
+}
+
+// IndexLabels are on the index of a namespace.
+func IndexLabels() map[string]string {
+	return map[string]string{LabelManagedBy: ManagedBy, LabelComponent: componentIndex}
+}
+
+// PodSelector selects the pods of a server, in the Deployment, the Service and the NetworkPolicy alike. A Deployment's
+// selector can't be changed, so it holds nothing that a spec can change.
+func PodSelector(server string) map[string]string {
+	return map[string]string{LabelServer: server}
+}
+
+// URL is where clients in the cluster reach a server. It leaves out the cluster's domain, which can't be seen from the API.
+func URL(s *mcpv1alpha1.MCPServer) string {
+	host := fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace)
+	if port := servicePort(s); port != defaultServicePort {
+		return fmt.Sprintf("http://%s:%d/mcp", host, port)
+	}
+	return "http://" + host + "/mcp"
+}
+
+// merge puts ours over theirs: a label that selects pods can't be changed from a spec.
+func merge(theirs, ours map[string]string) map[string]string {
+	out := maps.Clone(theirs)
+	if out == nil {
+		out = make(map[string]string, len(ours))
+	}
+	maps.Copy(out, ours)
+	return out
+}

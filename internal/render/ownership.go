@@ -1,0 +1,80 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/catalog"
+)
+
+// OwnedByPeople says whether anybody but Toolgate owns a field of a tool's spec. Then the object holds a decision that must
+// outlive the server, and a name that a person has declared.
+func OwnedByPeople(t *mcpv1alpha1.MCPTool) bool {
+	return slices.ContainsFunc(t.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager != FieldOwner && e.Subresource == "" && ownsSpec(e.FieldsV1)
+	})
+}
+
+func ownsSpec(fields *metav1.FieldsV1) bool {
+	if fields == nil {
+		return false
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(fields.GetRawBytes(), &top); err != nil {
+		// What can't be read may well be a person's: keep the object.
+		return true
+	}
+	_, ok := top["f:spec"]
+	return ok
+}
+
+// Undeclared says why a tool's name needs a person's word before the tool may be called; "" if it doesn't, or has it. Such
+// names look different in two places: in a log, a policy or a prompt.
+func Undeclared(t *mcpv1alpha1.MCPTool) string {
+	if catalog.ValidName(t.Spec.ToolName) || OwnedByPeople(t) {
+		return ""
+	}
+	return fmt.Sprintf("the name %q has characters outside of A-Z a-z 0-9 _ . - or is longer than 128; to allow it, declare the tool: write MCPTool %s yourself", t.Spec.ToolName, t.Name)
+}
+
+// Duplicates says, by the name of the object, which tools of one server can't be told apart: two objects for one tool, or
+// two names that differ in nothing but case and that no person declared.
+func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]string {
+	objects := map[string][]string{}
+	undeclared := map[string]bool{}
+	var names []string
+	for i := range tools {
+		t := &tools[i]
+		objects[t.Spec.ToolName] = append(objects[t.Spec.ToolName], t.Name)
+		undeclared[t.Spec.ToolName] = undeclared[t.Spec.ToolName] || !OwnedByPeople(t)
+		names = append(names, t.Spec.ToolName)
+	}
+	out := map[string]string{}
+	for _, name := range catalog.Duplicates(names) {
+		slices.Sort(objects[name])
+		for _, object := range objects[name] {
+			out[object] = fmt.Sprintf("MCPTools %s all claim tool %s; delete all but one", strings.Join(objects[name], ", "), name)
+		}
+	}
+	for _, group := range catalog.Collisions(names) {
+		for _, name := range group {
+			if !undeclared[name] {
+				continue
+			}
+			for _, object := range objects[name] {
+				if out[object] == "" {
+					out[object] = fmt.Sprintf("tools %s differ in case alone; to allow one, declare it: write its MCPTool yourself", strings.Join(group, ", "))
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"net/url"
+
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// What an absent field means where the API server has not filled it in: an object can be older than its CRD's defaults.
+const (
+	defaultServicePort        = 80
+	defaultHTTPPort           = 8080
+	defaultHTTPPath           = "/mcp"
+	defaultGraceSeconds       = 60
+	defaultTimeoutSeconds     = 30
+	defaultRequestsPerMinute  = 100
+	defaultMaxConcurrent      = 16
+	defaultMaxSessions        = 20
+	defaultSessionIdleSeconds = 1800
+	defaultMaxRequestBytes    = 4 << 20
+	defaultMaxResponseBytes   = 16 << 20
+	defaultHealthInterval     = 15
+	defaultHealthTimeout      = 5
+	defaultFailureThreshold   = 3
+	defaultTTLSeconds         = 300
+	defaultMaxStaleness       = 600
+)
+
+// Disabled says whether the server is out of service.
+func Disabled(s *mcpv1alpha1.MCPServer) bool { return s.Spec.State == mcpv1alpha1.StateDisabled }
+
+// Replicas is the number of pods that are wanted now.
+func Replicas(s *mcpv1alpha1.MCPServer) int32 {
+	if Disabled(s) {
+		return 0
+	}
+	return ptr.Deref(s.Spec.Replicas, 1)
+}
+
+// Transport is how the dispatcher speaks to the server.
+func Transport(s *mcpv1alpha1.MCPServer) mcpv1alpha1.TransportType {
+	switch {
+	case s.Spec.Remote != nil:
+		return mcpv1alpha1.TransportStreamableHTTP
+	case s.Spec.Transport.Type == "":
+		return mcpv1alpha1.TransportStdio
+	default:
+		return s.Spec.Transport.Type
+	}
+}
+
+// Pinning says who admits definitions.
+func Pinning(s *mcpv1alpha1.MCPServer) mcpv1alpha1.Pinning {
+	if s.Spec.Discovery.Pinning == "" {
+		return mcpv1alpha1.PinningPerRevision
+	}
+	return s.Spec.Discovery.Pinning
+}
+
+func servicePort(s *mcpv1alpha1.MCPServer) int32 {
+	return ptr.Deref(s.Spec.Service.Port, defaultServicePort)
+}
+
+func httpPort(s *mcpv1alpha1.MCPServer) int32 {
+	return ptr.Deref(s.Spec.Transport.Port, defaultHTTPPort)
+}
+
+func httpPath(s *mcpv1alpha1.MCPServer) string {
+	if s.Spec.Transport.Path == "" {
+		return defaultHTTPPath
+	}
+	return s.Spec.Transport.Path
+}
+
+// Invalid says why the spec can't be rendered, in words for its author; "" means that it can. Admission refuses all of
+// this; an object that is older than the rule still deserves an answer.
+func Invalid(s *mcpv1alpha1.MCPServer) string {
+	switch {
+	case s.Spec.Container == nil && s.Spec.Remote == nil:
+		return "set spec.container (a server that Toolgate runs) or spec.remote (one that runs elsewhere)"
+	case s.Spec.Container != nil && s.Spec.Remote != nil:
+		return "set only one of spec.container and spec.remote"
+	case s.Spec.Remote != nil:
+		return invalidURL(s.Spec.Remote.URL)
+	case s.Spec.Container.Image == "":
+		return "spec.container.image is empty; name the server's image"
+	}
+	switch Transport(s) {
+	case mcpv1alpha1.TransportStdio:
+		if len(s.Spec.Container.Command) == 0 {
+			return "spec.container.command is empty; a stdio server must name its command, because the image's own entrypoint can't be seen from the API"
+		}
+	case mcpv1alpha1.TransportStreamableHTTP:
+		if port := httpPort(s); port >= PortMCP && port <= PortProbe {
+			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortProbe)
+		}
+	default:
+		return fmt.Sprintf("spec.transport.type %q is not one of %s, %s", s.Spec.Transport.Type, mcpv1alpha1.TransportStdio, mcpv1alpha1.TransportStreamableHTTP)
+	}
+	return invalidSizes(s.Spec.Pod.Volumes)
+}
+
+func invalidURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Sprintf("spec.remote.url %q is not an http or https URL, such as https://mcp.example.com/mcp", raw)
+	}
+	return ""
+}

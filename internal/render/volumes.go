@@ -1,0 +1,137 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// readable is the mode of projected files. They belong to root and the dispatcher is another user, without an fsGroup.
+const readable = 0o444
+
+func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
+	out := []*corev1ac.VolumeApplyConfiguration{registryVolume(s)}
+	if s.Spec.Remote != nil {
+		return append(out, remoteVolumes(s.Spec.Remote)...)
+	}
+	if Transport(s) == mcpv1alpha1.TransportStdio {
+		out = append(out, emptyDir(volumeBin), emptyDir(volumeRun))
+	}
+	out = append(out, emptyDir(volumeHome), emptyDir(volumeTmp))
+	for _, v := range s.Spec.Pod.Volumes {
+		out = append(out, userVolume(v))
+	}
+	return out
+}
+
+// registryVolume is not optional: a dispatcher that started without a document would refuse every call, and a pod that
+// waits for it says what it waits for.
+func registryVolume(s *mcpv1alpha1.MCPServer) *corev1ac.VolumeApplyConfiguration {
+	return corev1ac.Volume().WithName(volumeRegistry).WithProjected(corev1ac.ProjectedVolumeSource().
+		WithDefaultMode(readable).
+		WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
+			WithName(RegistryName(s.Name)).
+			WithItems(corev1ac.KeyToPath().WithKey(registry.FileName).WithPath(registry.FileName)).
+			WithOptional(false))))
+}
+
+func dispatcherMounts(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeMountApplyConfiguration {
+	mount := func(name, path string) *corev1ac.VolumeMountApplyConfiguration {
+		return corev1ac.VolumeMount().WithName(name).WithMountPath(path).WithReadOnly(true)
+	}
+	out := []*corev1ac.VolumeMountApplyConfiguration{mount(volumeRegistry, registryDir)}
+	switch {
+	case s.Spec.Remote == nil && Transport(s) == mcpv1alpha1.TransportStdio:
+		// Connecting to a socket needs no writable mount.
+		out = append(out, mount(volumeRun, runDir))
+	case s.Spec.Remote != nil:
+		if len(s.Spec.Remote.HeadersFrom) > 0 {
+			out = append(out, mount(volumeHeaders, headersDir))
+		}
+		if s.Spec.Remote.CABundleFrom != nil {
+			out = append(out, mount(volumeCA, caDir))
+		}
+	}
+	return out
+}
+
+// remoteVolumes hold what the dispatcher alone may see of the credentials: one file for each header.
+func remoteVolumes(r *mcpv1alpha1.Remote) []*corev1ac.VolumeApplyConfiguration {
+	var out []*corev1ac.VolumeApplyConfiguration
+	if len(r.HeadersFrom) > 0 {
+		projected := corev1ac.ProjectedVolumeSource().WithDefaultMode(readable)
+		for i, h := range r.HeadersFrom {
+			projected.WithSources(corev1ac.VolumeProjection().WithSecret(corev1ac.SecretProjection().
+				WithName(h.SecretKeyRef.Name).
+				WithItems(corev1ac.KeyToPath().WithKey(h.SecretKeyRef.Key).WithPath(strconv.Itoa(i)))))
+		}
+		out = append(out, corev1ac.Volume().WithName(volumeHeaders).WithProjected(projected))
+	}
+	if ref := r.CABundleFrom; ref != nil {
+		out = append(out, corev1ac.Volume().WithName(volumeCA).WithConfigMap(corev1ac.ConfigMapVolumeSource().
+			WithName(ref.Name).
+			WithDefaultMode(readable).
+			WithItems(corev1ac.KeyToPath().WithKey(ref.Key).WithPath(caFile))))
+	}
+	return out
+}
+
+// headerFiles are where the dispatcher finds the headers that remoteVolumes mounts. Files are numbered: a header's name
+// need not be a file's.
+func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
+	var out []registry.HeaderFile
+	for i, h := range r.HeadersFrom {
+		out = append(out, registry.HeaderFile{Name: h.Name, File: fmt.Sprintf("%s/%d", headersDir, i)})
+	}
+	return out
+}
+
+func userVolume(v mcpv1alpha1.Volume) *corev1ac.VolumeApplyConfiguration {
+	ac := corev1ac.Volume().WithName(v.Name)
+	switch {
+	case v.ConfigMap != "":
+		ac.WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(v.ConfigMap))
+	case v.Secret != "":
+		ac.WithSecret(corev1ac.SecretVolumeSource().WithSecretName(v.Secret))
+	case v.PersistentVolumeClaim != "":
+		ac.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.PersistentVolumeClaim))
+	default:
+		source := corev1ac.EmptyDirVolumeSource()
+		if v.EmptyDir != nil && v.EmptyDir.Medium != "" {
+			source.WithMedium(v.EmptyDir.Medium)
+		}
+		if v.EmptyDir != nil && v.EmptyDir.SizeLimit != "" {
+			source.WithSizeLimit(resource.MustParse(v.EmptyDir.SizeLimit))
+		}
+		ac.WithEmptyDir(source)
+	}
+	return ac
+}
+
+// invalidSizes is asked by Invalid before anything is rendered.
+func invalidSizes(volumes []mcpv1alpha1.Volume) string {
+	i := slices.IndexFunc(volumes, func(v mcpv1alpha1.Volume) bool {
+		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == "" {
+			return false
+		}
+		_, err := resource.ParseQuantity(v.EmptyDir.SizeLimit)
+		return err != nil
+	})
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("spec.pod.volumes[%d].emptyDir.sizeLimit %q is not a quantity, such as 64Mi", i, volumes[i].EmptyDir.SizeLimit)
+}
+
+func emptyDir(name string) *corev1ac.VolumeApplyConfiguration {
+	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+}
