@@ -3,66 +3,98 @@
 
 package rules
 
-// Outcome is what became of one rule in one call.
-type Outcome string
-
-// Outcomes.
-const (
-	Applied    Outcome = "Applied"
-	NotApplied Outcome = "NotApplied"
-	// Failed: the rule could not be evaluated. It counts as applied for Reject, RequireConfirmation and Warn, and as not
-	// applied for Allow. A Warn that failed warns, but lifts nothing.
-	Failed Outcome = "Failed"
-)
-
-// Hit is one rule's part in a decision.
-type Hit struct {
-	Set         string      `json:"set"`
-	Rule        string      `json:"rule,omitempty"` // "" for a set that is broken
-	Type        Type        `json:"type"`
-	Enforcement Enforcement `json:"enforcement"`
-	Priority    int         `json:"priority"` // effective: the rule's, else the set's
-	Action      Action      `json:"action"`
-	Outcome     Outcome     `json:"outcome"`
-	Message     string      `json:"message,omitempty"` // where the rule applied, or failed and counts as applied
-	Error       string      `json:"error,omitempty"`   // why it failed
-}
+import "toolgate.dev/toolgate/internal/schema"
 
 // Decision is the verdict of rule sets on one call.
 type Decision struct {
 	// Action is the verdict. Reject refuses; RequireConfirmation asks a person, unless one confirmed already; Warn, Allow
 	// and ActionNone let pass, and lift nothing that another stage refuses.
-	Action   Action `json:"action"`
-	Set      string `json:"set,omitempty"`  // that decided
-	Rule     string `json:"rule,omitempty"` // that decided
-	Message  string `json:"message,omitempty"`
-	Error    string `json:"error,omitempty"`    // why the deciding rule could not be evaluated, or why its set is broken
-	Warnings []Hit  `json:"warnings,omitempty"` // every Warn that applied, in any class
-	Audited  []Hit  `json:"audited,omitempty"`  // what sets in Audit mode would have done
-	Trace    []Hit  `json:"trace,omitempty"`    // every rule that was evaluated; filled by Evaluate alone
+	Action     Action             `json:"action"`
+	Set        string             `json:"set,omitempty"`  // that decided
+	Rule       string             `json:"rule,omitempty"` // that decided; "" for a set that is broken
+	Message    string             `json:"message,omitempty"`
+	Error      string             `json:"error,omitempty"`      // why the deciding rule could not be evaluated, or why its set is broken
+	Violations []schema.Violation `json:"violations,omitempty"` // of a deciding jsonSchema rule
+	Warnings   []Hit              `json:"warnings,omitempty"`   // every Warn that applied, in any class
+	Audited    []Hit              `json:"audited,omitempty"`    // what sets in Audit mode would have done
+	Trace      []Hit              `json:"trace,omitempty"`      // every rule that was evaluated; filled by Evaluate alone
 }
 
-// Compiled is a set that is ready to decide. It is immutable and safe for concurrent use.
-type Compiled struct{}
-
-// Compile compiles a set. It always gives a *Compiled: one with errors denies what it governs.
-func Compile(set Set) (*Compiled, []RuleError) { return &Compiled{}, nil }
-
-// Name is the set's name, Generation the generation of its object.
-func (c *Compiled) Name() string { return "" }
+// Name is the set's name.
+func (c *Compiled) Name() string { return c.set.Name }
 
 // Generation is the generation of the RuleSet object that the set was rendered from.
-func (c *Compiled) Generation() int64 { return 0 }
+func (c *Compiled) Generation() int64 { return c.set.Generation }
 
 // Broken says why the set denies what it governs, or "".
-func (c *Compiled) Broken() string { return "" }
-
-// Governs says whether the set has a say on a call of the method, and of the tool where the method carries one.
-func (c *Compiled) Governs(tool ToolInfo, method string) bool { return false }
+func (c *Compiled) Broken() string { return c.broken }
 
 // Decide gives the verdict of all sets that govern the call (it asks Governs itself). The order of sets and of rules has
 // no influence.
-func Decide(sets []*Compiled, in Input) Decision { return Decision{} }
+//
+// Within a class (safety, policy, validation) the finding of the highest priority decides; on a tie the stricter action,
+// then the names of set and rule. A broken set stands above every rule of its class, so that no Allow lifts it. Of the
+// classes' verdicts the strictest holds, and is told in the name of the highest class that gave it: a lower class can
+// add to what a higher one asks for, and never take away.
+func Decide(sets []*Compiled, in Input) Decision { return decide(sets, in, false) }
 
 // Evaluate is Decide with a Trace: the dry run.
-func Evaluate(sets []*Compiled, in Input) Decision { return Decision{} }
+func Evaluate(sets []*Compiled, in Input) Decision { return decide(sets, in, true) }
+
+func decide(sets []*Compiled, in Input, trace bool) Decision {
+	var d Decision
+	var winners [3]*finding // by class
+	a := newActivation(&in)
+	for _, c := range sets {
+		if !c.Governs(in.Tool, in.Call.Method) {
+			continue
+		}
+		found := c.findings(a)
+		for i := range found {
+			f := &found[i]
+			if trace {
+				d.Trace = append(d.Trace, f.hit(a))
+			}
+			if !f.counts() {
+				continue
+			}
+			if c.enforcement() == Audit {
+				if f.action() != Allow {
+					d.Audited = append(d.Audited, f.hit(a))
+				}
+				continue
+			}
+			if f.action() == Warn {
+				d.Warnings = append(d.Warnings, f.hit(a))
+			}
+			if winner := &winners[class(c.set.Type)]; f.decides() && (*winner == nil || before(f, *winner) < 0) {
+				*winner = f
+			}
+		}
+	}
+	sortHits(d.Warnings)
+	sortHits(d.Audited)
+	sortHits(d.Trace)
+	d.settle(winners[:], a)
+	return d
+}
+
+// settle takes the strictest of the classes' verdicts.
+func (d *Decision) settle(winners []*finding, a *activation) {
+	var strictest *finding
+	for _, f := range winners {
+		if f != nil && (strictest == nil || strictness(f.action()) > strictness(strictest.action())) {
+			strictest = f
+		}
+	}
+	if strictest == nil {
+		if len(d.Warnings) > 0 { // of rules that failed, and so decide nothing
+			d.Action, d.Set, d.Rule = Warn, d.Warnings[0].Set, d.Warnings[0].Rule
+			d.Message, d.Error = d.Warnings[0].Message, d.Warnings[0].Error
+		}
+		return
+	}
+	h := strictest.hit(a)
+	d.Action, d.Set, d.Rule = h.Action, h.Set, h.Rule
+	d.Message, d.Error, d.Violations = h.Message, h.Error, h.Violations
+}

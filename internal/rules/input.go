@@ -64,8 +64,3 @@ type Confirmation struct {
 	By   string // Caller or Approver
 	User string
 }
-
-// DecodeArgs decodes strict JSON as CEL sees it: whole numbers that fit int64 (1.0 and 1e3 are whole) are int64, others
-// float64 where that is exact (the double is the number, or the number is the double's shortest decimal), else an error
-// that names the member.
-func DecodeArgs(raw []byte) (any, error) { return nil, nil }

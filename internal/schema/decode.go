@@ -239,3 +239,16 @@ func pointer(tokens []string) string {
 	}
 	return b.String()
 }
+
+// Decode reads one instance, which must have been accepted by jsonrpc.Check, into map[string]any, []any, string,
+// json.Number, bool and nil, within MaxDepth, MaxNumberDigits and MaxExponent. The error says where a limit is broken.
+func Decode(instance []byte) (any, error) {
+	v, _, err := decode(instance)
+	if limit := new(limitError); errors.As(err, &limit) && limit.path != "" {
+		return nil, fmt.Errorf("the value at %s %w", clip(limit.path, maxPathBytes), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the value %w", err)
+	}
+	return v, nil
+}

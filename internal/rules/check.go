@@ -1,0 +1,129 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"regexp"
+)
+
+var (
+	ruleName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	methodName = regexp.MustCompile(`^[A-Za-z0-9$_.-]+(/[A-Za-z0-9$_.-]+)*$`)
+)
+
+// checkSet holds a set against what its fields may say.
+func checkSet(set *Set) []RuleError {
+	var errs []RuleError
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, RuleError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if set.Name == "" || len(set.Name) > MaxNameSize {
+		bad("name", "must have 1 to %d characters", MaxNameSize)
+	}
+	switch set.Type {
+	case TypeSafety, TypePolicy, TypeValidation, TypeRouting:
+	default:
+		bad("type", "is %q; it must be safety, policy, validation or routing", clip(string(set.Type)))
+	}
+	switch set.Enforcement {
+	case "", Enforce, Audit:
+	default:
+		bad("enforcement", "is %q; it must be Enforce or Audit", clip(string(set.Enforcement)))
+	}
+	switch set.Format {
+	case FormatCEL, FormatJSONSchema:
+	default:
+		bad("format", "is %q; it must be cel or jsonSchema", clip(string(set.Format)))
+	}
+	switch set.Reach {
+	case ReachServer, ReachTools:
+	default:
+		bad("reach", "is %q; it must be Tools, or absent", clip(string(set.Reach)))
+	}
+	if len(set.Rules) > MaxRules {
+		bad("rules", "are %d; at most %d are allowed in one set", len(set.Rules), MaxRules)
+	}
+	return append(errs, checkSelectors(set)...)
+}
+
+// checkSelectors holds the selectors of a set against each other.
+func checkSelectors(set *Set) []RuleError {
+	var errs []RuleError
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, RuleError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	checkList(bad, "methods", set.Methods)
+	for _, method := range set.Methods {
+		if !methodName.MatchString(method) || len(method) > MaxNameSize {
+			bad("methods", "hold %q, which is no method's name", clip(method))
+		} else if method != methodCall && (set.Tools != nil || set.Reach == ReachTools) {
+			bad("methods", "hold %s, which carries no tool, beside a selector of tools: make it a set of its own", method)
+		}
+	}
+	if set.Tools == nil {
+		return errs
+	}
+	checkList(bad, "tools.names", set.Tools.Names)
+	for _, name := range set.Tools.Names {
+		if name == "" {
+			bad("tools.names", "hold an empty name")
+		}
+	}
+	switch set.Tools.Destructive {
+	case DestructiveAny, DestructiveTrue, DestructiveFalse:
+	default:
+		bad("tools.destructive", "is %q; it must be True or False, or absent", clip(string(set.Tools.Destructive)))
+	}
+	return errs
+}
+
+// checkList refuses an empty list, which would select nothing where its author may have meant all.
+func checkList(bad func(field, format string, args ...any), field string, list []string) {
+	if list != nil && len(list) == 0 {
+		bad(field, "are an empty list, which selects nothing; leave it out to select all")
+	}
+	if len(list) > MaxNames {
+		bad(field, "are %d; at most %d are allowed", len(list), MaxNames)
+	}
+}
+
+// checkRule holds a rule against what its fields may say.
+func checkRule(set *Set, rule *Rule) []RuleError {
+	var errs []RuleError
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, RuleError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if !ruleName.MatchString(rule.Name) || len(rule.Name) > MaxNameSize {
+		bad("name", "is %q; it must be letters, digits, '.', '_' and '-', at most %d of them", clip(rule.Name), MaxNameSize)
+	}
+	switch rule.Action {
+	case Reject, RequireConfirmation, Warn, Allow:
+	case ActionNone:
+		bad("action", "is missing; it must be Reject, RequireConfirmation, Warn or Allow")
+	default:
+		bad("action", "is %q; it must be Reject, RequireConfirmation, Warn or Allow", clip(string(rule.Action)))
+	}
+	conditions := 0
+	for field, condition := range map[string]struct {
+		present bool
+		format  Format
+	}{
+		"when":    {rule.When != "", FormatCEL},
+		"require": {rule.Require != "", FormatCEL},
+		"schema":  {len(rule.Schema) > 0, FormatJSONSchema},
+	} {
+		if !condition.present {
+			continue
+		}
+		conditions++
+		if condition.format != set.Format {
+			bad(field, "belongs to format %s; the set's format is %s", condition.format, clip(string(set.Format)))
+		}
+	}
+	if conditions != 1 {
+		bad("when", "%d conditions are there; exactly one of when, require and schema must be", conditions)
+	}
+	return errs
+}

@@ -1,0 +1,242 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+
+	"toolgate.dev/toolgate/internal/schema"
+)
+
+// Outcome is what became of one rule in one call.
+type Outcome string
+
+// Outcomes.
+const (
+	Applied    Outcome = "Applied"
+	NotApplied Outcome = "NotApplied"
+	// Failed: the rule could not be evaluated. It counts as applied for Reject, RequireConfirmation and Warn, and as not
+	// applied for Allow. A Warn that failed warns, but lifts nothing.
+	Failed Outcome = "Failed"
+)
+
+// Hit is one rule's part in a decision.
+type Hit struct {
+	Set         string             `json:"set"`
+	Rule        string             `json:"rule,omitempty"` // "" for a set that is broken
+	Type        Type               `json:"type"`
+	Enforcement Enforcement        `json:"enforcement"`
+	Priority    int                `json:"priority"` // effective: the rule's, else the set's
+	Action      Action             `json:"action"`
+	Outcome     Outcome            `json:"outcome"`
+	Message     string             `json:"message,omitempty"`    // where the rule applied, or failed and counts as applied
+	Error       string             `json:"error,omitempty"`      // why it failed, or why its set is broken
+	Violations  []schema.Violation `json:"violations,omitempty"` // of a jsonSchema rule that applied
+}
+
+// finding is one rule's part in a decision before anybody asked for its words.
+type finding struct {
+	set        *Compiled
+	rule       *compiledRule // nil: the set is broken
+	outcome    Outcome
+	err        error
+	violations []schema.Violation
+}
+
+// findings evaluates every rule of a set on one call.
+func (c *Compiled) findings(a *activation) []finding {
+	if c.broken != "" {
+		return []finding{{set: c, outcome: Failed, err: brokenError(c.broken)}}
+	}
+	found := make([]finding, len(c.rules))
+	for i := range c.rules {
+		found[i] = c.rules[i].evaluate(a)
+		found[i].set = c
+	}
+	return found
+}
+
+// brokenError is why a set is broken.
+type brokenError string
+
+func (e brokenError) Error() string { return string(e) }
+
+func (r *compiledRule) evaluate(a *activation) finding {
+	f := finding{rule: r, outcome: NotApplied}
+	if r.schema != nil {
+		f.violations = r.schema.Validate(a.argsJSON())
+		if len(f.violations) > 0 {
+			f.outcome = Applied
+		}
+		for _, v := range f.violations {
+			if v.Keyword == schema.KeywordLimit || v.Keyword == schema.KeywordSyntax {
+				f.outcome, f.err = Failed, fmt.Errorf("the arguments can't be checked: %s", v.Message)
+			}
+		}
+		return f
+	}
+	switch holds, err := r.condition.holds(a); {
+	case err != nil:
+		f.outcome, f.err = Failed, err
+	case holds == r.appliesWhen:
+		f.outcome = Applied
+	}
+	return f
+}
+
+func (f *finding) action() Action {
+	if f.rule == nil {
+		return Reject
+	}
+	return f.rule.action
+}
+
+func (f *finding) priority() int {
+	if f.rule == nil {
+		return f.set.set.Priority
+	}
+	return f.rule.priority
+}
+
+func (f *finding) ruleName() string {
+	if f.rule == nil {
+		return ""
+	}
+	return f.rule.name
+}
+
+// counts says whether the finding has effect: the rule applied, or failed and is one that fails closed.
+func (f *finding) counts() bool {
+	return f.outcome == Applied || f.outcome == Failed && f.action() != Allow
+}
+
+// decides says whether the finding takes part in the verdict. A Warn that failed does not: as it settles between rules,
+// an error would lift what a rule of less priority refuses.
+func (f *finding) decides() bool {
+	return f.counts() && (f.outcome == Applied || f.action() != Warn)
+}
+
+// before orders findings as they decide within one class: a broken set first, then by priority, strictness and names.
+func before(f, g *finding) int {
+	return cmp.Or(
+		cmp.Compare(boolRank(f.rule != nil), boolRank(g.rule != nil)),
+		cmp.Compare(g.priority(), f.priority()),
+		cmp.Compare(strictness(g.action()), strictness(f.action())),
+		cmp.Compare(f.set.set.Name, g.set.set.Name),
+		cmp.Compare(f.ruleName(), g.ruleName()),
+	)
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// strictness ranks actions; more is stricter.
+func strictness(a Action) int {
+	switch a {
+	case Reject:
+		return 4
+	case RequireConfirmation:
+		return 3
+	case Warn:
+		return 2
+	case Allow:
+		return 1
+	case ActionNone:
+		return 0
+	default:
+		return 4 // never compiled; deny
+	}
+}
+
+// class ranks types, the highest first. A type that nobody knows, which only a broken set can have, is of the highest.
+func class(t Type) int {
+	switch t {
+	case TypePolicy:
+		return 1
+	case TypeValidation:
+		return 2
+	case TypeSafety, TypeRouting:
+		return 0
+	default:
+		return 0
+	}
+}
+
+// hit puts the finding into words.
+func (f *finding) hit(a *activation) Hit {
+	h := Hit{
+		Set: f.set.set.Name, Rule: f.ruleName(), Type: f.set.set.Type, Enforcement: f.set.enforcement(),
+		Priority: f.priority(), Action: f.action(), Outcome: f.outcome, Violations: f.violations,
+	}
+	if f.err != nil {
+		h.Error = clip(f.err.Error())
+	}
+	if f.counts() {
+		h.Message = f.message(a)
+	}
+	return h
+}
+
+// message gives what the caller is told. Whatever goes wrong in it, there is a text, and the verdict stays.
+func (f *finding) message(a *activation) string {
+	if f.rule == nil {
+		return fmt.Sprintf("rule set %s can't be evaluated, so it denies what it governs: %s", f.set.set.Name, clip(f.err.Error()))
+	}
+	text := f.rule.words(a)
+	switch {
+	case f.outcome == Failed:
+		return orDefault(text, f) + " (could not be evaluated: " + clip(f.err.Error()) + ")"
+	case len(f.violations) > 0:
+		return orDefault(text, f) + ": " + shorten(schema.Explain(f.violations), MaxMessageBytes)
+	default:
+		return orDefault(text, f)
+	}
+}
+
+func orDefault(text string, f *finding) string {
+	if text != "" {
+		return text
+	}
+	return fmt.Sprintf("rule %s of rule set %s applies", f.rule.name, f.set.set.Name)
+}
+
+// words gives the rule's own message, or "".
+func (r *compiledRule) words(a *activation) string {
+	if r.messageExpr != nil {
+		if out, err := r.messageExpr.eval(a); err == nil {
+			if text, ok := out.(types.String); ok && text != "" {
+				return shorten(string(text), MaxMessageBytes)
+			}
+		}
+	}
+	return r.message.fill(a)
+}
+
+func (c *Compiled) enforcement() Enforcement {
+	if c.set.Enforcement == Audit {
+		return Audit
+	}
+	return Enforce
+}
+
+// sortHits orders hits by class, then as they decide.
+func sortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(
+			cmp.Compare(class(a.Type), class(b.Type)),
+			cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(strictness(b.Action), strictness(a.Action)),
+			cmp.Compare(a.Set, b.Set),
+			cmp.Compare(a.Rule, b.Rule),
+		)
+	})
+}

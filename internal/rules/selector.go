@@ -1,0 +1,77 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import "slices"
+
+// methodCall is the method that sets govern when they name none, and the only one that carries a tool.
+const methodCall = "tools/call"
+
+// glob is a tool's name, or a pattern for it: * is any run of characters, ? is one.
+type glob string
+
+// matches compares byte for byte, in time linear in both lengths but for backing up to the last *.
+func (g glob) matches(name string) bool {
+	var at, from int // in g, in name
+	star, resume := -1, 0
+	for from < len(name) {
+		switch {
+		case at < len(g) && g[at] == '*':
+			star, resume = at, from
+			at++
+		case at < len(g) && (g[at] == '?' || g[at] == name[from]):
+			at++
+			from++
+		case star >= 0:
+			resume++
+			at, from = star+1, resume
+		default:
+			return false
+		}
+	}
+	for at < len(g) && g[at] == '*' {
+		at++
+	}
+	return at == len(g)
+}
+
+// selects says whether the selector takes the tool. A name matches as it is, too, should it hold a * itself.
+func (s *ToolSelector) selects(tool ToolInfo) bool {
+	if s == nil {
+		return true
+	}
+	switch s.Destructive {
+	case DestructiveTrue:
+		if !tool.Destructive {
+			return false
+		}
+	case DestructiveFalse:
+		if tool.Destructive {
+			return false
+		}
+	case DestructiveAny:
+	default: // refused by Compile; a broken set governs more rather than less
+	}
+	return s.Names == nil || slices.ContainsFunc(s.Names, func(name string) bool {
+		return name == tool.Name || glob(name).matches(tool.Name)
+	})
+}
+
+// Governs says whether the set has a say on a call of the method, and of the tool where the method carries one. Sets of
+// type routing never have.
+func (c *Compiled) Governs(tool ToolInfo, method string) bool {
+	if c.set.Type == TypeRouting {
+		return false
+	}
+	if len(c.set.Methods) == 0 && method != methodCall || len(c.set.Methods) > 0 && !slices.Contains(c.set.Methods, method) {
+		return false
+	}
+	if method != methodCall {
+		return c.set.Reach != ReachTools
+	}
+	if slices.Contains(c.set.ToolScoped, tool.Name) {
+		return true
+	}
+	return c.set.Reach != ReachTools && c.set.Tools.selects(tool)
+}
