@@ -74,6 +74,9 @@ func ParseTool(def []byte) (Tool, error) {
 	t.Digest = digest
 	r := reader{}
 	root := r.object("", def, toolKeys)
+	if root == nil {
+		return t, r.first()
+	}
 	t.Name = r.text("/name", root["name"])
 	t.Title = r.text("/title", root["title"])
 	t.Description = r.text("/description", root["description"])
