@@ -159,8 +159,9 @@ func (x *exchange) call(ctx context.Context, conn upstream.Conn) Answer {
 // forward sends the request and waits for the answer, no longer than the decision allows.
 func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	timeout := cmp.Or(x.decision.Timeout, defaultTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer x.Deadline.start(timeout, func() { cancel(errTimeout) })()
 	start := x.Now()
 	reply, err := conn.Call(ctx, upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner})
 	answer := Answer{Result: reply.Result, Error: reply.Error, Era: x.era}

@@ -36,6 +36,8 @@ type Request struct {
 	Progress func(params []byte)
 	// Owner travels with what the server asks meanwhile.
 	Owner any
+	// Deadline is the call's time-out, for whoever has to hold it.
+	Deadline Deadline
 	// Cursor is that of tools/list, nil if absent.
 	Cursor []byte
 }

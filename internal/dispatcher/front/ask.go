@@ -1,0 +1,188 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+const (
+	// askTimeout bounds how long a client, or the person before it, may take to answer the server.
+	askTimeout = 10 * time.Minute
+	// streamTimeout bounds how long a request of the server waits for a stream to reach the client on.
+	streamTimeout = 30 * time.Second
+)
+
+// ask is one request of the server to the client that is under way.
+type ask struct {
+	answer chan upstream.Reply // of room for one
+}
+
+// HandleRequest asks the client what the server asks, where policy and the client's own capabilities allow it.
+func (s *session) HandleRequest(ctx context.Context, event upstream.Event) upstream.Reply {
+	owner, _ := event.Owner.(*call)
+	if owner != nil && owner.session != s {
+		owner = nil
+	}
+	if event.Method == "ping" {
+		return upstream.Reply{Result: []byte("{}")}
+	}
+	if refusal := s.mayAsk(event); refusal != nil {
+		s.h.Metrics.Failed(string(refusal.Kind))
+		s.h.Metrics.Decided(string(refusal.Stage), event.Method, string(policy.Refuse))
+		return upstream.Reply{Error: refusal.JSONRPC(s.h.Pipeline.ServerName(), "")}
+	}
+	if owner != nil {
+		defer owner.hold()()
+	}
+	return s.ask(ctx, owner, event.Method, s.attributed(event))
+}
+
+// HandleNotification passes on what the server says on its own.
+func (s *session) HandleNotification(event upstream.Event) {
+	owner, _ := event.Owner.(*call)
+	if owner != nil && owner.session != s {
+		owner = nil
+	}
+	switch event.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/resources/updated":
+		owner = nil // it is no part of any one call
+	case "notifications/message", "notifications/elicitation/complete":
+	default:
+		s.h.Metrics.Dropped("unknown_notification")
+		return
+	}
+	s.deliver(owner, jsonrpc.AppendNotification(nil, event.Method, event.Params))
+}
+
+// ask sends a request to the client under an id of ours and waits for its answer.
+func (s *session) ask(ctx context.Context, owner *call, method string, params []byte) upstream.Reply {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	waiting := &ask{answer: make(chan upstream.Reply, 1)}
+	id := s.beginAsk(waiting)
+	defer s.endAsk(id)
+	onStream := s.deliver(owner, jsonrpc.AppendRequest(nil, id, method, params))
+	var noStream <-chan time.Time
+	if !onStream {
+		timer := time.NewTimer(streamTimeout)
+		defer timer.Stop()
+		noStream = timer.C
+	}
+	for {
+		select {
+		case reply := <-waiting.answer:
+			return reply
+		case <-noStream:
+			if noStream = nil; s.reachable() {
+				continue
+			}
+			return unanswered("The client has no stream open on which it could be asked.")
+		case <-s.ctx.Done():
+			return unanswered("The client's session has ended.")
+		case <-ctx.Done():
+			s.deliver(owner, cancelled(id))
+			return unanswered("The client did not answer in time, or the request was cancelled.")
+		}
+	}
+}
+
+func unanswered(message string) upstream.Reply {
+	return upstream.Reply{Error: &jsonrpc.Error{Code: policy.TimeoutError.Code(), Message: message}}
+}
+
+func cancelled(id jsonrpc.ID) []byte {
+	params := append([]byte(`{"requestId":`), id.Raw()...)
+	params = append(params, `,"reason":"the server no longer wants the answer"}`...)
+	return jsonrpc.AppendNotification(nil, "notifications/cancelled", params)
+}
+
+func (s *session) reachable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standalone != nil
+}
+
+// beginAsk gives an id that no other request of this session has. It is a string so that nobody mistakes it for one of the
+// client's own.
+func (s *session) beginAsk(a *ask) jsonrpc.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	id := jsonrpc.IDFromString("toolgate-" + strconv.FormatInt(s.asked, 10))
+	s.asks[id.Key()] = a
+	return id
+}
+
+func (s *session) endAsk(id jsonrpc.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asks, id.Key())
+}
+
+// answered takes a client's answer to one of our requests; an answer to none is dropped.
+func (s *session) answered(m *jsonrpc.Message) {
+	s.mu.Lock()
+	waiting := s.asks[m.ID.Key()]
+	delete(s.asks, m.ID.Key())
+	s.mu.Unlock()
+	if waiting == nil {
+		s.h.Metrics.Dropped("answer_without_request")
+		return
+	}
+	waiting.answer <- upstream.Reply{Result: m.Result, Error: m.Error}
+}
+
+// mayAsk says why the server may not ask this: policy denies it, the client cannot do it, or nobody knows the method.
+func (s *session) mayAsk(event upstream.Event) *policy.Refusal {
+	var features registry.Client
+	if d := s.h.Pipeline.Document(); d != nil {
+		features = d.Policy.Client
+	}
+	var allowed bool
+	switch event.Method {
+	case "sampling/createMessage":
+		_, withTools := jsonrpc.Member(event.Params, "tools")
+		allowed = features.Sampling && (!withTools || features.SamplingTools) && s.can("sampling")
+	case "elicitation/create":
+		raw, _ := jsonrpc.Member(event.Params, "mode")
+		mode, _ := jsonrpc.String(raw)
+		allowed = s.can("elicitation") && (mode == "url" && features.ElicitationURL || mode != "url" && features.ElicitationForm)
+	case "roots/list":
+		allowed = features.Roots && s.can("roots")
+	}
+	if allowed {
+		return nil
+	}
+	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "ClientFeatureDenied",
+		Message: fmt.Sprintf("%s is not available: the client cannot do it, or policy does not let this server ask.", event.Method)}
+}
+
+func (s *session) can(capability string) bool {
+	_, ok := jsonrpc.Member(s.client.capabilities, capability)
+	return ok
+}
+
+// attributed puts the server's name before text that a person will read, so that nobody takes it for the client's own.
+func (s *session) attributed(event upstream.Event) []byte {
+	if event.Method != "elicitation/create" {
+		return event.Params
+	}
+	raw, _ := jsonrpc.Member(event.Params, "message")
+	text, ok := jsonrpc.String(raw)
+	if !ok {
+		return event.Params
+	}
+	named := jsonrpc.AppendString(nil, "["+s.h.Pipeline.ServerName()+"] "+text)
+	return jsonrpc.ReplaceMembers(event.Params, jsonrpc.Edit{Key: "message", Raw: named})
+}

@@ -1,0 +1,176 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package front speaks MCP over streamable HTTP with clients, in every revision that there is: sessions, answers as JSON or
+// as event streams, and what servers ask of clients.
+//
+// It owns the HTTP side of a message, its era and its session. What may pass is for the pipeline to decide; how servers
+// are reached is for the connections behind it. It never imports Kubernetes, the API or the launcher.
+package front
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// Header names of MCP (Transports, Streamable HTTP), in Go's canonical form.
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "Mcp-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+)
+
+// Connections give connections to the server by the ownership table of architecture.md.
+type Connections interface {
+	// Session gives the connection of a new session, which takes what the server sends on its own; release ends the
+	// session's part in it.
+	Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (conn upstream.Conn, release func(), err error)
+	// Anonymous gives the connection of one call that belongs to no session.
+	Anonymous(ctx context.Context) (conn upstream.Conn, release func(), err error)
+}
+
+// Config is what a Handler needs.
+type Config struct {
+	Pipeline    *pipeline.Pipeline
+	Connections Connections
+	// Info is what the server said of itself last, false while it has said nothing.
+	Info    func() (upstream.Info, bool)
+	Guard   *edge.Guard
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+}
+
+// Handler answers at /mcp. It is safe for concurrent use.
+type Handler struct {
+	Config
+	sessions sessions
+}
+
+// New gives a handler without sessions.
+func New(c Config) *Handler {
+	h := &Handler{Config: c}
+	h.sessions.byID = map[string]*session{}
+	return h
+}
+
+// ServeHTTP answers one HTTP request of a client.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if refusal := h.Guard.Check(r); refusal != nil {
+		h.refuseHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r)
+	case http.MethodGet:
+		h.get(w, r)
+	case http.MethodDelete:
+		h.delete(w, r)
+	default:
+		h.notAllowed(w, r.Method)
+	}
+}
+
+func (h *Handler) notAllowed(w http.ResponseWriter, method string) {
+	w.Header().Set("Allow", "POST, GET, DELETE")
+	h.refuseHTTP(w, http.StatusMethodNotAllowed, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageMethod, Reason: "HTTPMethod",
+		Message: "HTTP method " + method + " is not served here. Send messages with POST."})
+}
+
+// refuseHTTP answers a request that no message could be read from: a JSON-RPC error without id, under an HTTP status.
+func (h *Handler) refuseHTTP(w http.ResponseWriter, status int, refusal *policy.Refusal) {
+	h.Metrics.Failed(string(refusal.Kind))
+	body := jsonrpc.AppendError(nil, jsonrpc.ID{}, refusal.JSONRPC(h.Pipeline.ServerName(), ""))
+	writeJSON(w, status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// get opens the stream of a session for what the server sends on its own.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(headerVersion) == modernVersion {
+		h.notAllowed(w, r.Method)
+		return
+	}
+	if !edge.Accept(r).EventStream {
+		h.refuseHTTP(w, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
+			Message: "GET opens an event stream. Accept text/event-stream."})
+		return
+	}
+	if s := h.sessionOf(w, r); s != nil {
+		defer s.use()()
+		s.serveStandalone(w, r)
+	}
+}
+
+// delete ends a session.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(headerVersion) == modernVersion {
+		h.notAllowed(w, r.Method)
+		return
+	}
+	if s := h.sessionOf(w, r); s != nil {
+		s.end("the client ended it")
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// sessionOf finds the session of a GET or DELETE, or answers why there is none.
+func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session {
+	if refusal := checkVersionHeader(r); refusal != nil {
+		h.refuseHTTP(w, http.StatusBadRequest, refusal)
+		return nil
+	}
+	id := r.Header.Get(headerSession)
+	if id == "" {
+		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
+		return nil
+	}
+	s := h.sessions.find(id)
+	if s == nil {
+		h.refuseHTTP(w, http.StatusNotFound, sessionNotFound())
+	}
+	return s
+}
+
+func sessionMissing() *policy.Refusal {
+	return &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "SessionMissing",
+		Message: "This needs a session: send the Mcp-Session-Id that initialize gave."}
+}
+
+func sessionNotFound() *policy.Refusal {
+	return &policy.Refusal{Kind: policy.SessionNotFound, Stage: policy.StageParse, Reason: "SessionNotFound",
+		Message: "Session not found: it ended, or never was. Send initialize to begin another."}
+}
+
+// Drain refuses new sessions from now on; those that there are go on.
+func (h *Handler) Drain() { h.sessions.drain() }
+
+// ToolsChanged tells every session that tools/list may answer otherwise now.
+func (h *Handler) ToolsChanged() {
+	message := jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil)
+	for _, s := range h.sessions.all() {
+		s.deliver(nil, message)
+	}
+}
+
+// Close ends every session.
+func (h *Handler) Close() {
+	h.sessions.drain()
+	for _, s := range h.sessions.all() {
+		s.end("the dispatcher is shutting down")
+	}
+}

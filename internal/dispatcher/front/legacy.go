@@ -1,0 +1,188 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// The revisions that are spoken with clients. Revisions are dates, so that their order is that of their names.
+const (
+	modernVersion = "2026-07-28"
+	latestLegacy  = "2025-11-25"
+	oldestLegacy  = "2024-11-05"
+	// assumedVersion is that of a client that sends no header and has no session (MCP, Protocol Version Header).
+	assumedVersion = "2025-03-26"
+)
+
+var (
+	legacyVersions    = []string{latestLegacy, "2025-06-18", assumedVersion, oldestLegacy}
+	supportedVersions = append([]string{modernVersion}, legacyVersions...)
+)
+
+// checkVersionHeader refuses a version that nobody speaks. No header is fine: the session knows its version.
+func checkVersionHeader(r *http.Request) *policy.Refusal {
+	version := r.Header.Get(headerVersion)
+	if version == "" || slices.Contains(legacyVersions, version) {
+		return nil
+	}
+	return unsupportedVersion(version)
+}
+
+func unsupportedVersion(version string) *policy.Refusal {
+	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions,
+		Message: fmt.Sprintf("Protocol version %q is not supported. Supported: %s.", version, strings.Join(supportedVersions, ", "))}
+}
+
+// legacy takes a message of a revision up to 2025-11-25.
+func (h *Handler) legacy(in *incoming) {
+	if in.Method == "initialize" && in.Kind == jsonrpc.Request {
+		h.initialize(in)
+		return
+	}
+	if in.http.Header.Get(headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
+		in.modern = true
+		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
+			Message: "A message of revision 2026-07-28 carries " + metaVersion + " in params._meta."})
+		return
+	}
+	if refusal := checkVersionHeader(in.http); refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	id := in.http.Header.Get(headerSession)
+	if id == "" {
+		h.withoutSession(in)
+		return
+	}
+	s := h.sessions.find(id)
+	if s == nil {
+		h.refuse(in, sessionNotFound())
+		return
+	}
+	defer s.use()()
+	switch in.Kind {
+	case jsonrpc.Request:
+		s.request(in)
+	case jsonrpc.Notification:
+		s.notification(in)
+		accepted(in)
+	case jsonrpc.Response:
+		m := in.Message.Clone()
+		s.answered(&m)
+		accepted(in)
+	}
+}
+
+// request takes a request within a session. A client that goes away has not cancelled it (MCP, Sending Messages to the
+// Server, point 6), so that it lives as long as the session.
+func (s *session) request(in *incoming) {
+	h := s.h
+	if in.Method == "ping" {
+		h.sendResult(in, []byte("{}"))
+		return
+	}
+	request, refusal := h.request(in, s.version, s.client)
+	if refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	c := &call{session: s, reply: in.reply, cancel: cancel, hold: request.Deadline.Hold}
+	if !s.begin(in.ID, c) {
+		h.refuse(in, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "IDInUse", Path: "/id",
+			Message: "A request with this id is still under way in this session."})
+		return
+	}
+	defer s.finish(in.ID)
+	request.Source, request.Owner = s, c
+	h.do(ctx, in, request)
+}
+
+// Conn gives the session's own connection.
+func (s *session) Conn(context.Context) (upstream.Conn, func(), error) {
+	return s.conn, func() {}, nil
+}
+
+// notification takes a notification of the client. Those that nobody here knows are not passed on, like unknown methods.
+func (s *session) notification(in *incoming) {
+	switch in.Method {
+	case "notifications/initialized": // the server has had its own
+	case "notifications/cancelled":
+		if id, ok := jsonrpc.ParseID(in.Param("requestId")); ok {
+			s.giveUp(id, pipeline.ErrGivenUp)
+		}
+	case "notifications/roots/list_changed":
+		if s.can("roots") {
+			s.pass(in)
+		}
+	case "notifications/progress":
+		s.pass(in)
+	default:
+		if d := s.h.Pipeline.Document(); d != nil && slices.Contains(d.Policy.Passthrough, in.Method) {
+			s.pass(in)
+			return
+		}
+		s.h.Metrics.Dropped("unknown_notification")
+	}
+}
+
+func (s *session) pass(in *incoming) {
+	if err := s.conn.Notify(s.ctx, in.Method, pipeline.Forwardable(in.Message)); err != nil {
+		s.h.Log.Debug("notification not passed on", "method", in.Method, "err", err)
+	}
+}
+
+// withoutSession takes a message of a client that keeps no session: requests are carried by a connection that remembers
+// nothing.
+func (h *Handler) withoutSession(in *incoming) {
+	switch in.Kind {
+	case jsonrpc.Notification:
+		accepted(in)
+		return
+	case jsonrpc.Response:
+		h.refuse(in, sessionMissing())
+		return
+	case jsonrpc.Request:
+	}
+	if in.Method == "ping" {
+		h.sendResult(in, []byte("{}"))
+		return
+	}
+	version := in.http.Header.Get(headerVersion)
+	if version == "" {
+		version = assumedVersion
+	}
+	request, refusal := h.request(in, version, client{})
+	if refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	request.Source = h.anonymous(in.Method)
+	h.do(context.WithoutCancel(in.http.Context()), in, request)
+}
+
+// anonymous gives the source of a call without a session. Listing tools needs no connection at all.
+func (h *Handler) anonymous(method string) pipeline.Source {
+	if method == pipeline.MethodListTools {
+		return nil
+	}
+	return anonymousSource{h.Connections}
+}
+
+type anonymousSource struct{ Connections }
+
+func (a anonymousSource) Conn(ctx context.Context) (upstream.Conn, func(), error) {
+	return a.Anonymous(ctx)
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// The keys of _meta that a modern request must or may carry (MCP 2026-07-28, Base Protocol).
+const (
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+)
+
+// listTTL is how long a client may keep a list: policy can change it at any moment, and there is no way yet to tell.
+const listTTL = 30 * time.Second
+
+// upstreamNone stands for answers that no connection carried.
+const upstreamNone upstream.Era = ""
+
+// modernMethods are the requests of revision 2026-07-28 that are served. ping, logging/setLevel and resources/subscribe
+// are no longer part of it.
+var modernMethods = []string{
+	"server/discover", pipeline.MethodListTools, pipeline.MethodCallTool, "resources/list", "resources/templates/list",
+	"resources/read", "prompts/list", "prompts/get", "completion/complete",
+}
+
+// cacheable are the methods whose results carry cache hints.
+var cacheable = []string{"server/discover", pipeline.MethodListTools, "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+
+// modern takes a message of revision 2026-07-28. A session id on it is ignored, and a client that goes away has cancelled it.
+func (h *Handler) modern(in *incoming) {
+	if refusal := h.checkModern(in); refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	if in.Kind == jsonrpc.Notification {
+		accepted(in)
+		return
+	}
+	if in.Method == "server/discover" {
+		h.discover(in)
+		return
+	}
+	if refusal := h.checkModernMethod(in.Method); refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	var c client
+	c.claimed, c.label = pipeline.ClaimedClient(in.MetaMember(metaClientInfo))
+	request, refusal := h.request(in, modernVersion, c)
+	if refusal == nil {
+		refusal = checkHeaders(in.http.Header, in.Message)
+	}
+	if refusal == nil && in.Method == pipeline.MethodCallTool {
+		refusal = h.checkParamHeaders(in.http.Header, request.Call)
+	}
+	if refusal != nil {
+		h.refuse(in, refusal)
+		return
+	}
+	request.Source = h.anonymous(in.Method)
+	ctx, cancel := givenUpWith(in.http.Context())
+	defer cancel()
+	h.do(ctx, in, request)
+}
+
+// checkModern holds a message to what every modern one must have: the version in header and body alike, one that is
+// spoken, the method in its header, and the client's capabilities.
+func (h *Handler) checkModern(in *incoming) *policy.Refusal {
+	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
+	if header := in.http.Header.Get(headerVersion); header != version {
+		return headerMismatch("MCP-Protocol-Version", header, version)
+	}
+	if version != modernVersion {
+		return unsupportedVersion(version)
+	}
+	if header := in.http.Header.Get(headerMethod); header != in.Method {
+		return headerMismatch("Mcp-Method", header, in.Method)
+	}
+	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(metaCapabilities)) {
+		return &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
+			Message: "params._meta needs " + metaCapabilities + ", an object, which may be empty."}
+	}
+	return nil
+}
+
+func (h *Handler) checkModernMethod(method string) *policy.Refusal {
+	if slices.Contains(modernMethods, method) {
+		return nil
+	}
+	if d := h.Pipeline.Document(); d != nil && slices.Contains(d.Policy.Passthrough, method) {
+		return nil
+	}
+	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "UnknownMethod",
+		Message: fmt.Sprintf("Method %q is not served here in revision %s.", method, modernVersion)}
+}
+
+// discover answers from what the server said of itself, whatever its own era.
+func (h *Handler) discover(in *incoming) {
+	if h.Pipeline.Document() == nil {
+		h.refuse(in, h.unready())
+		return
+	}
+	info, ok := h.Info()
+	if !ok {
+		h.refuse(in, pipeline.TransportRefusal(&upstream.Error{Message: "The server has not answered yet. Try again in some seconds."}, ""))
+		return
+	}
+	out := []byte(`{"supportedVersions":[`)
+	for i, v := range supportedVersions {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsonrpc.AppendString(out, v)
+	}
+	out = append(append(out, `],"capabilities":`...), statelessCapabilities(h.serverCapabilities(info.Capabilities))...)
+	if info.Instructions != nil {
+		out = append(append(out, `,"instructions":`...), info.Instructions...)
+	}
+	out = append(append(out, `,"_meta":{"`+metaServerInfo+`":`...), orUnknown(info.ServerInfo)...)
+	h.sendResult(in, h.shaped(in, upstreamNone, append(out, "}}"...)))
+}
+
+// statelessCapabilities leave out what needs a stream that is not served yet, and what the revision no longer has.
+func statelessCapabilities(raw []byte) []byte {
+	edits := []jsonrpc.Edit{{Key: "logging"}}
+	for _, key := range []string{"tools", "resources", "prompts"} {
+		if _, ok := jsonrpc.Member(raw, key); ok {
+			edits = append(edits, jsonrpc.Edit{Key: key, Raw: emptyObject})
+		}
+	}
+	return jsonrpc.ReplaceMembers(raw, edits...)
+}
+
+// shaped gives a result the members that the client's revision has and takes out those that it does not know. Cache hints
+// are always private: lists depend on policy, and may one day depend on the caller.
+func (h *Handler) shaped(in *incoming, era upstream.Era, result []byte) []byte {
+	if !in.modern {
+		if era != upstream.Modern {
+			return result
+		}
+		return jsonrpc.ReplaceMembers(result, jsonrpc.Edit{Key: "resultType"}, jsonrpc.Edit{Key: "ttlMs"}, jsonrpc.Edit{Key: "cacheScope"})
+	}
+	var edits []jsonrpc.Edit
+	if _, ok := jsonrpc.Member(result, "resultType"); !ok {
+		edits = append(edits, jsonrpc.Edit{Key: "resultType", Raw: []byte(`"complete"`)})
+	}
+	if slices.Contains(cacheable, in.Method) {
+		edits = append(edits, jsonrpc.Edit{Key: "cacheScope", Raw: []byte(`"private"`)})
+		if _, ok := jsonrpc.Member(result, "ttlMs"); !ok {
+			edits = append(edits, jsonrpc.Edit{Key: "ttlMs", Raw: strconv.AppendInt(nil, listTTL.Milliseconds(), 10)})
+		}
+	}
+	return jsonrpc.ReplaceMembers(result, edits...)
+}

@@ -1,0 +1,147 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package front
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// metaVersion is the key of _meta that makes a message modern.
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// incoming is one message of a client with the HTTP request that brought it.
+type incoming struct {
+	*jsonrpc.Message
+	http    *http.Request
+	reply   *reply
+	address string
+	modern  bool
+}
+
+// post takes one message: strict parse, then the caller's rate, then its era.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	limit := h.Pipeline.Limits().MaxRequestBytes
+	body, problem := edge.ReadBody(w, r, limit)
+	over := h.Pipeline.Admit(edge.Address(r))
+	if problem != nil {
+		h.refuseHTTP(w, problem.Status, problem.Refusal)
+		return
+	}
+	h.Metrics.Received(len(body))
+	m, err := jsonrpc.Parse(body, jsonrpc.Limits{MaxBytes: limit})
+	in := &incoming{Message: &m, http: r, address: edge.Address(r),
+		reply: &reply{w: w, ctx: r.Context(), accepts: edge.Accept(r)}}
+	if err != nil {
+		h.refuse(in, parseRefusal(in, err))
+		return
+	}
+	in.modern = m.Kind != jsonrpc.Response && m.MetaMember(metaVersion) != nil
+	switch {
+	case !in.reply.accepts.JSON && !in.reply.accepts.EventStream:
+		h.refuseHTTP(w, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
+			Message: "Answers are application/json or text/event-stream. Accept both."})
+	case over != nil:
+		h.refuse(in, over)
+	case in.modern:
+		h.modern(in)
+	default:
+		h.legacy(in)
+	}
+}
+
+// parseRefusal tells what was wrong with a body, and finds the id for the answer where that can be read.
+func parseRefusal(in *incoming, err error) *policy.Refusal {
+	refusal := &policy.Refusal{Kind: policy.ParseError, Stage: policy.StageParse, Reason: "NotStrictJSON", Message: err.Error()}
+	var (
+		invalid *jsonrpc.InvalidError
+		syntax  *jsonrpc.SyntaxError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		refusal.Kind, refusal.Reason, refusal.Path = policy.InvalidRequest, "InvalidMessage", invalid.Path
+		in.ID = invalid.ID
+	case errors.As(err, &syntax):
+		refusal.Path = syntax.Path
+	}
+	return refusal
+}
+
+// refuse answers a message with a refusal that is told as a JSON-RPC error.
+func (h *Handler) refuse(in *incoming, refusal *policy.Refusal) {
+	h.Metrics.Failed(string(refusal.Kind))
+	h.Metrics.Decided(string(refusal.Stage), refusal.Rule, string(policy.Refuse))
+	h.sendError(in, refusal, "")
+}
+
+func (h *Handler) sendError(in *incoming, refusal *policy.Refusal, traceID string) {
+	status := refusal.Kind.HTTPLegacy()
+	if in.modern {
+		status = refusal.Kind.HTTPModern()
+	}
+	h.send(in, status, jsonrpc.AppendError(nil, in.ID, refusal.JSONRPC(h.Pipeline.ServerName(), traceID)))
+}
+
+func (h *Handler) send(in *incoming, status int, message []byte) {
+	h.Metrics.Sent(len(message))
+	in.reply.answer(status, message)
+}
+
+func (h *Handler) sendResult(in *incoming, result []byte) {
+	message := make([]byte, 0, len(result)+len(in.ID.Raw())+40)
+	h.send(in, http.StatusOK, jsonrpc.AppendResponse(message, in.ID, result))
+}
+
+// accepted answers what wants no answer (MCP, Sending Messages to the Server, point 4).
+func accepted(in *incoming) { in.reply.w.WriteHeader(http.StatusAccepted) }
+
+// request is a client's request as the pipeline takes it. The refusal says what its params lack.
+func (h *Handler) request(in *incoming, version string, c client) (*pipeline.Request, *policy.Refusal) {
+	call, refusal := pipeline.Describe(in.Message)
+	call.ProtocolVersion, call.Client = version, c.claimed
+	traceparent, _ := jsonrpc.String(in.MetaMember("traceparent"))
+	request := &pipeline.Request{
+		Call: call, Params: pipeline.Forwardable(in.Message), Trace: pipeline.NewTrace(traceparent),
+		Caller: pipeline.Caller{Address: in.address, Client: c.label},
+	}
+	if in.Method == pipeline.MethodListTools {
+		request.Cursor = in.Param("cursor")
+	}
+	if token := in.MetaMember("progressToken"); token != nil {
+		request.Progress = progressTo(in.reply, token)
+	}
+	return request, refusal
+}
+
+// progressTo passes the server's progress on under the client's own token.
+func progressTo(r *reply, token []byte) func([]byte) {
+	return func(params []byte) {
+		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "progressToken", Raw: token})
+		r.event(jsonrpc.AppendNotification(nil, "notifications/progress", params))
+	}
+}
+
+// do carries a request through the pipeline and answers the client.
+func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Request) {
+	defer in.reply.patience()()
+	answer := h.Pipeline.Do(ctx, request)
+	switch {
+	case answer.Cancelled:
+		in.reply.withhold()
+	case answer.Refusal != nil && answer.Refusal.AsResult(request.Call):
+		h.sendResult(in, h.shaped(in, upstreamNone, answer.Refusal.Result(h.Pipeline.ServerName(), request.Trace.ID)))
+	case answer.Refusal != nil:
+		h.sendError(in, answer.Refusal, request.Trace.ID)
+	case answer.Error != nil:
+		h.send(in, http.StatusOK, jsonrpc.AppendError(nil, in.ID, answer.Error))
+	default:
+		h.sendResult(in, h.shaped(in, answer.Era, answer.Result))
+	}
+}
