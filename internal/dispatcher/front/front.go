@@ -76,12 +76,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodDelete:
 		h.delete(w, r)
 	default:
-		h.notAllowed(w, r.Method)
+		h.notAllowed(w, r.Method, "POST, GET, DELETE")
 	}
 }
 
-func (h *Handler) notAllowed(w http.ResponseWriter, method string) {
-	w.Header().Set("Allow", "POST, GET, DELETE")
+func (h *Handler) notAllowed(w http.ResponseWriter, method, allow string) {
+	w.Header().Set("Allow", allow)
 	h.refuseHTTP(w, http.StatusMethodNotAllowed, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageMethod, Reason: "HTTPMethod",
 		Message: "HTTP method " + method + " is not served here. Send messages with POST."})
 }
@@ -102,7 +102,7 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 // get opens the stream of a session for what the server sends on its own.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(headerVersion) == modernVersion {
-		h.notAllowed(w, r.Method)
+		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
 	if !edge.Accept(r).EventStream {
@@ -119,7 +119,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 // delete ends a session.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(headerVersion) == modernVersion {
-		h.notAllowed(w, r.Method)
+		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
 	if s := h.sessionOf(w, r); s != nil {

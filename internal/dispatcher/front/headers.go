@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -102,6 +103,9 @@ func walkMirrored(schema, arguments []byte, yield func(string, []byte) bool) boo
 	return true
 }
 
+// maxSafeInteger bounds the integers that a header may carry: beyond it, doubles no longer tell neighbours apart.
+const maxSafeInteger = 1<<53 - 1
+
 // mirrors says whether a header carries an argument: strings as they are, booleans and integers in JSON's own words, the
 // latter compared as numbers.
 func mirrors(header string, value []byte) bool {
@@ -120,7 +124,7 @@ func mirrors(header string, value []byte) bool {
 	}
 	want, err := strconv.ParseFloat(string(value), 64)
 	got, gotErr := strconv.ParseFloat(given, 64)
-	return err == nil && gotErr == nil && got == want
+	return err == nil && gotErr == nil && got == want && math.Abs(got) <= maxSafeInteger
 }
 
 // givenUpWith ends with the HTTP request, with the client's giving up as its cause.

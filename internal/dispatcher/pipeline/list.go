@@ -32,7 +32,7 @@ func (p *Pipeline) Listing(c *upstream.Catalogue) []policy.ListedTool {
 // list answers tools/list: the tools of the registry that this catalogue holds as admitted.
 func (x *exchange) list(c *upstream.Catalogue) Answer {
 	if c == nil {
-		return Answer{Refusal: TransportRefusal(&upstream.Error{Message: "The server's tools have not been read yet. Try again in some seconds."}, "")}
+		return Answer{Refusal: notRead()}
 	}
 	after, refusal := pageStart(x.Cursor)
 	if refusal != nil {
@@ -45,6 +45,12 @@ func (x *exchange) list(c *upstream.Catalogue) Answer {
 	}
 	tools = tools[:pageSize]
 	return Answer{Result: page(tools, tools[pageSize-1].Tool.Name)}
+}
+
+// notRead is the refusal of what needs a catalogue before there is one.
+func notRead() *policy.Refusal {
+	return &policy.Refusal{Kind: policy.TransportError, Stage: policy.StageUpstream, Reason: "CatalogueNotRead",
+		Message: "The server's tools have not been read yet. Try again in some seconds."}
 }
 
 // pageStart is the name after which the page begins, empty for the first page.

@@ -1,0 +1,20 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import "toolgate.dev/toolgate/internal/dispatcher/policy"
+
+// Evaluate says what would become of a call by what discovery read last. It is a dry run: nothing is sent or recorded.
+func (p *Pipeline) Evaluate(call policy.Call) policy.Decision {
+	engine := p.engine.Load()
+	if engine == nil {
+		return policy.Decision{Refusal: noDocument(), Stages: []policy.StageResult{}}
+	}
+	catalogue := p.Discovery.Catalogue()
+	if catalogue == nil {
+		return policy.Decision{Refusal: notRead(), Stages: []policy.StageResult{}}
+	}
+	call.Now = p.Now()
+	return engine.Evaluate(View(catalogue), call, p.Trusted(engine))
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+)
+
+// defaultCacheTTL is how long callers may keep a list of tools, in seconds, where the document says nothing.
+const defaultCacheTTL = 300
+
+// record is a tool's registration record.
+type record struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Metadata     metadata        `json:"metadata"`
+}
+
+// metadata is what Toolgate adds. Destructive is whatever is not read-only: callers of REST know no other class.
+type metadata struct {
+	Module       string  `json:"module"`
+	Destructive  bool    `json:"destructive"`
+	DeprecatedIn *string `json:"deprecated_in"`
+	Version      *string `json:"version"`
+	CacheTTL     int     `json:"cache_ttl"`
+}
+
+// listing is the shape of GET /api/mcp/tools.
+type listing struct {
+	Tools []record `json:"tools"`
+}
+
+func (h *Handler) records() []record {
+	doc := h.Pipeline.Document()
+	if doc == nil {
+		return []record{}
+	}
+	listed := h.Pipeline.Listing(h.Pipeline.Discovery.Catalogue())
+	records := make([]record, 0, len(listed))
+	for i := range listed {
+		t := &listed[i]
+		records = append(records, record{
+			Name: t.Tool.Name, Description: t.Tool.Description, InputSchema: t.Tool.InputSchema, OutputSchema: orNull(t.Tool.OutputSchema),
+			Metadata: metadata{
+				Module: doc.Server.Name, Destructive: !t.Effective.ReadOnly, CacheTTL: cmp.Or(doc.Policy.Discovery.TTLSeconds, defaultCacheTTL),
+				DeprecatedIn: optional(t.Registry.DeprecatedIn), Version: optional(t.Registry.Version),
+			},
+		})
+	}
+	return records
+}
+
+func orNull(raw []byte) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func (h *Handler) tools(w http.ResponseWriter, _ *http.Request) {
+	h.write(w, http.StatusOK, listing{Tools: h.records()})
+}
+
+func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {
+	name := h.trueName(r.PathValue("name"))
+	for _, rec := range h.records() {
+		if rec.Name == name {
+			h.write(w, http.StatusOK, rec)
+			return
+		}
+	}
+	h.fail(w, r, policy.ToolNotFound.HTTPREST(), &policy.Refusal{Kind: policy.ToolNotFound, Reason: "UnknownTool",
+		Message: "No such tool. GET /api/mcp/tools names those that there are."}, "")
+}
+
+// trueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that begins so
+// is always the qualified form; any other is the tool's own already.
+func (h *Handler) trueName(name string) string {
+	qualifier := strings.ReplaceAll(h.Pipeline.ServerName(), "-", "_") + "."
+	return strings.TrimPrefix(name, qualifier)
+}
