@@ -8,6 +8,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -67,10 +68,14 @@ type Info struct {
 // Call is one request to the server.
 type Call struct {
 	Method string
-	// Params are the raw params, nil if absent. The connection sets its own progressToken in _meta when Progress is set
-	// and removes the client's otherwise; all other bytes are sent as they are.
+	// Params are the raw params, a checked JSON object, nil if absent. In its _meta the connection sets its own
+	// progressToken when Progress is set and removes the client's otherwise. The three keys of revision 2026-07-28
+	// (io.modelcontextprotocol/protocolVersion, clientCapabilities, clientInfo) are removed on a Legacy connection; on a
+	// Modern one the version is the connection's, and the others are filled in from Hello where they are missing. All
+	// other bytes are sent as they are.
 	Params []byte
-	// Progress receives the raw params of each notifications/progress of this call, in order; nil wants none.
+	// Progress receives the raw params of each notifications/progress of this call, in order, before Call returns; nil
+	// wants none. The progressToken in them is the connection's own. It must not block.
 	Progress func(params []byte)
 	// Owner travels with what the server asks while this call is in flight (see Event).
 	Owner any
@@ -89,14 +94,24 @@ type Event struct {
 	// Owner is that of the call that the event belongs to: known over HTTP (same stream), and over stdio when exactly one
 	// call is in flight; nil otherwise.
 	Owner any
+	// Exact says that Owner is known from the stream that the event came on, not inferred.
+	Exact bool
 }
 
-// Handler takes what the server sends on its own. Both methods are called from the connection's reader in order;
-// HandleRequest is called in a goroutine of its own, HandleNotification must not block.
+// Handler takes what the server sends on its own, but for what the connection answers or uses itself: ping,
+// notifications/progress and notifications/cancelled. Both methods are called from the connection's reader in order;
+// HandleRequest is called in a goroutine of its own, HandleNotification must not block. A Dialer that gets no Handler
+// refuses the requests (-32601), drops the notifications and counts both.
 type Handler interface {
 	// HandleRequest answers a request of the server. ctx ends when the server cancels it or the connection ends.
 	HandleRequest(ctx context.Context, event Event) Reply
 	HandleNotification(event Event)
+}
+
+// SlowStart is what a Handler may also be, to hear of a server that takes its time to start.
+type SlowStart interface {
+	// StartIsSlow is called once, when the handshake has lasted for Options.SlowAfter and still goes on.
+	StartIsSlow(err *Error)
 }
 
 // Conn is one connection to the server: one child, or one session over HTTP. It is safe for concurrent use.
@@ -120,13 +135,44 @@ type Dialer interface {
 	Close() error
 }
 
-// Options bound a connection. Zero values are replaced by the defaults of contracts.md.
+// Options bound a connection. Zero values are replaced by the defaults below.
 type Options struct {
 	// MaxMessageBytes bounds one message of the server.
 	MaxMessageBytes int
 	// StartTimeout bounds the handshake, ListTimeout one page of a list.
 	StartTimeout time.Duration
 	ListTimeout  time.Duration
+	// SlowAfter is after how long a handshake is called slow (SlowStart).
+	SlowAfter time.Duration
 	// CatalogueTTL is after how long a catalogue is read again.
 	CatalogueTTL time.Duration
+	// Counters are counted up; nil means that nobody reads them.
+	Counters *Counters
+	// Now is the clock by which catalogues age; nil means time.Now.
+	Now func() time.Time
+}
+
+// The defaults of Options.
+const (
+	DefaultMaxMessageBytes = 32 << 20
+	DefaultStartTimeout    = 30 * time.Second
+	DefaultListTimeout     = 30 * time.Second
+	DefaultSlowAfter       = 5 * time.Second
+	DefaultCatalogueTTL    = 300 * time.Second
+)
+
+// WithDefaults replaces the zero values.
+func (o Options) WithDefaults() Options {
+	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, DefaultMaxMessageBytes)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	o.ListTimeout = cmp.Or(o.ListTimeout, DefaultListTimeout)
+	o.SlowAfter = cmp.Or(o.SlowAfter, DefaultSlowAfter)
+	o.CatalogueTTL = cmp.Or(o.CatalogueTTL, DefaultCatalogueTTL)
+	if o.Counters == nil {
+		o.Counters = new(Counters)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
 }

@@ -1,0 +1,187 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has.
+const (
+	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
+	codeUnsupportedVersion = -32022
+)
+
+// Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
+type Eras struct{ modern atomic.Bool }
+
+// Start carries out the handshake, within Options.StartTimeout.
+//
+// It begins with initialize. Most servers are legacy; there are such that exit on server/discover, and such that are
+// silent until they have been initialised; and a server of both eras answers initialize. Only where a server refuses
+// initialize as a modern one does is it asked to discover, and then from the beginning the next time.
+func (c *Conn) Start(ctx context.Context, known *Eras) error {
+	cause := errors.New("the handshake took too long")
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, cause)
+	defer cancel()
+	defer c.watchSlowStart()()
+	err := c.negotiate(ctx, known)
+	if errors.Is(err, cause) {
+		err = c.silent(c.opts.StartTimeout, cause)
+	}
+	if err != nil {
+		var e *upstream.Error
+		if errors.As(err, &e) {
+			err = e.WithStderr(c.wire.Stderr())
+		}
+		c.Fail(err)
+		return err
+	}
+	return nil
+}
+
+func (c *Conn) watchSlowStart() (stop func()) {
+	slow, ok := c.handler.(upstream.SlowStart)
+	if !ok {
+		return func() {}
+	}
+	timer := time.AfterFunc(c.opts.SlowAfter, func() {
+		slow.StartIsSlow(c.silent(c.opts.SlowAfter, nil).WithStderr(c.wire.Stderr()))
+	})
+	return func() { timer.Stop() }
+}
+
+func (c *Conn) silent(d time.Duration, cause error) *upstream.Error {
+	if c.noisy.Load() > 0 {
+		return upstream.Fail(registry.FailNotMCP, cause,
+			"The server has not answered initialize within %s. It has written lines to its standard output that are not JSON-RPC; the command must start an MCP server that speaks over stdio.", d)
+	}
+	return upstream.Fail(registry.FailTimeout, cause, "The server has not answered initialize within %s.", d)
+}
+
+func (c *Conn) negotiate(ctx context.Context, known *Eras) error {
+	if known.modern.Load() {
+		refusal, err := c.discover(ctx)
+		if err != nil || refusal == nil {
+			return err
+		}
+		known.modern.Store(false)
+	}
+	refusal, err := c.initialize(ctx)
+	if err != nil || refusal == nil {
+		return err
+	}
+	if !looksModern(refusal) {
+		return upstream.Fail(registry.FailStart, refusal, "The server refused initialize with the JSON-RPC error %d.", refusal.Code)
+	}
+	again, err := c.discover(ctx)
+	switch {
+	case err != nil:
+		return err
+	case again != nil:
+		return upstream.Fail(registry.FailNotMCP, refusal,
+			"The server refused both initialize (JSON-RPC error %d) and server/discover (%d): it speaks no revision of MCP that is known here.", refusal.Code, again.Code)
+	}
+	known.modern.Store(true)
+	return nil
+}
+
+// looksModern says whether a refusal of initialize is that of a server that only speaks revision 2026-07-28: the method is
+// unknown, its _meta is missing, or the version is.
+func looksModern(e *jsonrpc.Error) bool {
+	switch e.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
+		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+		return true
+	}
+	return false
+}
+
+// initialize opens a legacy connection. A refusal by the server comes as a *jsonrpc.Error.
+func (c *Conn) initialize(ctx context.Context) (*jsonrpc.Error, error) {
+	c.know(upstream.Info{Era: upstream.Legacy})
+	version := c.hello.ProtocolVersion
+	if !slices.Contains(legacyVersions, version) {
+		version = legacyVersions[0]
+	}
+	params := jsonrpc.AppendString([]byte(`{"protocolVersion":`), version)
+	params = append(append(params, `,"capabilities":`...), c.hello.Capabilities...)
+	params = append(append(params, `,"clientInfo":`...), c.hello.ClientInfo...)
+	reply, err := c.Call(ctx, upstream.Call{Method: MethodInitialize, Params: append(params, '}')})
+	if err != nil || reply.Error != nil {
+		return reply.Error, err
+	}
+	info, err := initialized(reply.Result)
+	if err != nil {
+		return nil, err
+	}
+	c.know(info)
+	return nil, c.Notify(ctx, methodInitialized, nil)
+}
+
+func initialized(result []byte) (upstream.Info, error) {
+	raw, _ := jsonrpc.Member(result, "protocolVersion")
+	version, ok := jsonrpc.String(raw)
+	if !ok {
+		return upstream.Info{}, upstream.Fail(registry.FailNotMCP, nil, "The server's answer to initialize has no protocolVersion: it is not an MCP server.")
+	}
+	if !slices.Contains(legacyVersions, version) {
+		return upstream.Info{}, upstream.Fail(registry.FailProtocol, nil,
+			"The server answered initialize with the protocol version %s; known are %s.", printable(version), strings.Join(legacyVersions, ", "))
+	}
+	return readInfo(upstream.Legacy, version, result), nil
+}
+
+// discover opens a modern connection. A refusal by the server comes as a *jsonrpc.Error.
+func (c *Conn) discover(ctx context.Context) (*jsonrpc.Error, error) {
+	c.know(upstream.Info{Era: upstream.Modern, ProtocolVersion: modernVersion})
+	reply, err := c.Call(ctx, upstream.Call{Method: methodDiscover, Params: emptyObject})
+	if err != nil || reply.Error != nil {
+		c.know(upstream.Info{Era: upstream.Legacy})
+		return reply.Error, err
+	}
+	versions, _ := jsonrpc.Member(reply.Result, "supportedVersions")
+	for raw := range jsonrpc.Elements(versions) {
+		if version, ok := jsonrpc.String(raw); ok && version == modernVersion {
+			c.know(readInfo(upstream.Modern, version, reply.Result))
+			return nil, nil
+		}
+	}
+	return nil, upstream.Fail(registry.FailProtocol, nil, "The server's answer to server/discover does not name the protocol version %s.", modernVersion)
+}
+
+func readInfo(era upstream.Era, version string, result []byte) upstream.Info {
+	object := func(raw []byte, ok bool) []byte {
+		if !ok || !jsonrpc.IsObject(raw) {
+			return nil
+		}
+		return raw
+	}
+	info := upstream.Info{Era: era, ProtocolVersion: version}
+	info.Capabilities = object(jsonrpc.Member(result, "capabilities"))
+	info.Meta = object(jsonrpc.Member(result, "_meta"))
+	if info.ServerInfo = object(jsonrpc.Member(result, "serverInfo")); info.ServerInfo == nil {
+		info.ServerInfo = object(jsonrpc.Member(info.Meta, metaServerInfo))
+	}
+	if raw, ok := jsonrpc.Member(result, "instructions"); ok && jsonrpc.IsString(raw) {
+		info.Instructions = raw
+	}
+	return info
+}
+
+// printable makes a server's word fit for a message: short, quoted, one line.
+func printable(word string) string {
+	const most = 32
+	return strings.ToValidUTF8(string(jsonrpc.AppendString(nil, word[:min(most, len(word))])), "?")
+}

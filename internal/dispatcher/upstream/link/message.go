@@ -1,0 +1,94 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"cmp"
+	"strconv"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// MethodInitialize opens a legacy connection.
+const MethodInitialize = "initialize"
+
+// The other methods that connections themselves know.
+const (
+	methodInitialized = "notifications/initialized"
+	methodDiscover    = "server/discover"
+	methodPing        = "ping"
+	methodCancelled   = "notifications/cancelled"
+	methodProgress    = "notifications/progress"
+	methodListTools   = "tools/list"
+	toolsChanged      = "notifications/tools/list_changed"
+)
+
+// The keys of _meta that revision 2026-07-28 asks for in every request.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	metaToken        = "progressToken"
+)
+
+// modernVersion is the revision that Modern connections speak; legacyVersions are those that may come out of initialize,
+// newest first. 2024-10-07 was never published as a revision, but the TypeScript SDK still accepts it.
+const modernVersion = "2026-07-28"
+
+var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
+
+var emptyObject = []byte("{}")
+
+// complete fills what a Hello leaves out.
+func complete(h upstream.Hello) upstream.Hello {
+	h.ProtocolVersion = cmp.Or(h.ProtocolVersion, legacyVersions[0])
+	if h.Capabilities == nil {
+		h.Capabilities = emptyObject
+	}
+	if h.ClientInfo == nil {
+		h.ClientInfo = []byte(`{"name":"toolgate","version":"1"}`)
+	}
+	return h
+}
+
+// message writes the request of a call.
+func (c *Conn) message(p *Call) []byte {
+	params := c.params(p)
+	dst := make([]byte, 0, len(params)+len(p.Method)+64)
+	return jsonrpc.AppendRequest(dst, jsonrpc.IDFromInt(p.id), p.Method, params)
+}
+
+// params are those of the call, with the keys of _meta that are the connection's.
+func (c *Conn) params(p *Call) []byte {
+	meta, present := jsonrpc.Member(p.Params, "_meta")
+	if !present && p.Progress == nil && c.Info().Era != upstream.Modern {
+		return p.Params
+	}
+	edits := []jsonrpc.Edit{{Key: metaToken}}
+	if p.Progress != nil {
+		edits[0].Raw = appendInt(nil, p.id)
+	}
+	if c.Info().Era == upstream.Modern {
+		edits = append(edits, c.modernMeta(meta)...)
+	} else {
+		edits = append(edits, jsonrpc.Edit{Key: metaVersion}, jsonrpc.Edit{Key: metaCapabilities}, jsonrpc.Edit{Key: metaClientInfo})
+	}
+	return jsonrpc.ReplaceMembers(p.Params, jsonrpc.Edit{Key: "_meta", Raw: jsonrpc.ReplaceMembers(meta, edits...)})
+}
+
+// modernMeta are the keys that a request of revision 2026-07-28 must have.
+func (c *Conn) modernMeta(meta []byte) []jsonrpc.Edit {
+	edits := []jsonrpc.Edit{{Key: metaVersion, Raw: jsonrpc.AppendString(nil, modernVersion)}}
+	if _, ok := jsonrpc.Member(meta, metaCapabilities); !ok {
+		edits = append(edits, jsonrpc.Edit{Key: metaCapabilities, Raw: c.hello.Capabilities})
+	}
+	if _, ok := jsonrpc.Member(meta, metaClientInfo); !ok {
+		edits = append(edits, jsonrpc.Edit{Key: metaClientInfo, Raw: c.hello.ClientInfo})
+	}
+	return edits
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

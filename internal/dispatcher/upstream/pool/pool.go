@@ -1,0 +1,292 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pool says who owns an upstream connection: a session its own, a call without a session a fresh one, and all of
+// them one together where isolation is Shared or the server is modern.
+//
+// It owns the number of connections, the spares that wait for calls without a session, and the one that is shared. It
+// decides nothing about messages, and never imports Kubernetes, the API or the launcher.
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// ErrNoCapacity says that there are MaxConns connections already.
+var ErrNoCapacity = errors.New("no capacity for another connection to the server")
+
+// Options of a Pool. Zero values are replaced by the defaults below.
+type Options struct {
+	// Isolation is Session unless it says Shared.
+	Isolation registry.Isolation
+	// Spares are how many connections are kept started and ready for calls without a session, from the first such call
+	// on; negative means none.
+	Spares int
+	// MaxConns bounds the connections of sessions, of calls without a session, and the spares, together.
+	MaxConns int
+	// IdleTimeout is after how long without a call the spares are ended.
+	IdleTimeout time.Duration
+	// Hello is what connections say that serve no session. Its Capabilities are not used: nobody is there to answer.
+	Hello upstream.Hello
+	// Counters are counted up; nil means that nobody reads them.
+	Counters *upstream.Counters
+	// Now and After are the clock; nil means the real one. After returns a channel that receives once, and a function that
+	// gives the timer back.
+	Now   func() time.Time
+	After func(time.Duration) (<-chan time.Time, func())
+}
+
+// The defaults of Options.
+const (
+	DefaultSpares      = 2
+	DefaultMaxConns    = 64
+	DefaultIdleTimeout = 5 * time.Minute
+)
+
+func (o Options) withDefaults() Options {
+	o.Isolation = cmp.Or(o.Isolation, registry.IsolationSession)
+	o.Spares = max(0, cmp.Or(o.Spares, DefaultSpares))
+	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
+	o.Hello.Capabilities = []byte("{}")
+	if o.Counters == nil {
+		o.Counters = new(upstream.Counters)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = after
+	}
+	return o
+}
+
+func after(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// Pool gives out connections to one server. It is safe for concurrent use.
+type Pool struct {
+	dialer upstream.Dialer
+	opts   Options
+	log    *slog.Logger
+	shared *shared
+
+	ctx    context.Context // ends with the pool
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+	modern atomic.Bool               // the server speaks 2026-07-28: everyone shares
+	slots  chan struct{}             // one element for each connection that is open or being opened
+	ready  chan upstream.Conn        // the spares
+	used   atomic.Pointer[time.Time] // when the last call without a session came
+
+	mu      sync.Mutex
+	open    map[upstream.Conn]bool
+	filling int
+	tending bool
+	closed  bool
+}
+
+// New returns a pool over dialer, which it closes when it is closed itself. It opens nothing yet.
+func New(dialer upstream.Dialer, opts Options, log *slog.Logger) *Pool {
+	opts = opts.withDefaults()
+	p := &Pool{
+		dialer: dialer, opts: opts, log: log, open: map[upstream.Conn]bool{},
+		slots: make(chan struct{}, opts.MaxConns), ready: make(chan upstream.Conn, max(1, opts.Spares)),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.shared = newShared(p)
+	return p
+}
+
+func (p *Pool) sharing() bool {
+	return p.opts.Isolation == registry.IsolationShared || p.modern.Load()
+}
+
+// Session returns the connection of a legacy session. Its owner closes it. The error is that of Dialer.Dial, or
+// ErrNoCapacity.
+func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	if p.sharing() {
+		return p.shared.lease(ctx, handler)
+	}
+	if !p.takeSlot() {
+		return nil, ErrNoCapacity
+	}
+	conn, err := p.dial(ctx, hello, handler)
+	if errors.Is(err, errModern) {
+		return p.shared.lease(ctx, handler)
+	}
+	return conn, err
+}
+
+// Anonymous returns a connection for one call without a session: a spare or a fresh one. The function, to be called once
+// the call is over, ends it. The error is that of Dialer.Dial, the cause of ctx, or ErrNoCapacity wrapped where ctx ended
+// while there was no room.
+func (p *Pool) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
+	if p.sharing() {
+		return p.anonymousLease(ctx)
+	}
+	now := p.opts.Now()
+	p.used.Store(&now)
+	defer p.refill()
+	conn, err := p.spareOrSlot(ctx)
+	if conn == nil && err == nil {
+		conn, err = p.dial(ctx, p.opts.Hello, nil)
+	}
+	switch {
+	case errors.Is(err, errModern):
+		return p.anonymousLease(ctx)
+	case err != nil:
+		return nil, nil, err
+	}
+	return conn, func() { p.end(conn) }, nil
+}
+
+func (p *Pool) anonymousLease(ctx context.Context) (upstream.Conn, func(), error) {
+	conn, err := p.shared.lease(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, func() { p.end(conn) }, nil
+}
+
+func (p *Pool) end(conn upstream.Conn) {
+	if err := conn.Close(); err != nil {
+		p.log.Warn("A connection to the server could not be closed", "error", err)
+	}
+}
+
+// spareOrSlot returns a living spare, or nothing and a slot to dial with.
+func (p *Pool) spareOrSlot(ctx context.Context) (upstream.Conn, error) {
+	for {
+		select {
+		case conn := <-p.ready:
+			if alive(conn) {
+				return conn, nil
+			}
+			continue
+		default:
+		}
+		select {
+		case conn := <-p.ready:
+			if alive(conn) {
+				return conn, nil
+			}
+		case p.slots <- struct{}{}:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrNoCapacity, context.Cause(ctx))
+		case <-p.ctx.Done():
+			return nil, errClosed()
+		}
+	}
+}
+
+func alive(conn upstream.Conn) bool {
+	select {
+	case <-conn.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// takeSlot makes room for a session, at the cost of a spare if need be.
+func (p *Pool) takeSlot() bool {
+	for {
+		select {
+		case p.slots <- struct{}{}:
+			return true
+		default:
+		}
+		spare := p.takeSpare()
+		if spare == nil {
+			return false
+		}
+		mine := p.forget(spare)
+		p.end(spare)
+		if mine {
+			return true // with the spare's slot
+		}
+	}
+}
+
+// errModern says that the server turned out to be modern, so that its connection is shared.
+var errModern = errors.New("the server is modern")
+
+// dial opens a connection on a slot that the caller has taken. The slot is given back when the connection ends.
+func (p *Pool) dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	conn, err := p.dialer.Dial(ctx, hello, handler)
+	if err == nil && conn.Info().Era == upstream.Modern {
+		p.modern.Store(true)
+		p.end(conn)
+		err = errModern
+	}
+	if err != nil {
+		<-p.slots
+		return nil, err
+	}
+	if !p.admit(conn) {
+		p.end(conn)
+		<-p.slots
+		return nil, errClosed()
+	}
+	return conn, nil
+}
+
+// admit puts a connection on the books, and frees its slot when it ends.
+func (p *Pool) admit(conn upstream.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.open[conn] = true
+	p.tasks.Go(func() {
+		<-conn.Done()
+		if p.forget(conn) {
+			<-p.slots
+		}
+	})
+	return true
+}
+
+// forget takes a connection off the books, and reports whether it was on them: whoever takes it off owns its slot.
+func (p *Pool) forget(conn upstream.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.open[conn]
+	delete(p.open, conn)
+	return was
+}
+
+func errClosed() error { return upstream.AsError(upstream.ErrClosed, registry.FailStart) }
+
+// Close ends all connections and waits for what the pool itself has running.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	conns := slices.Collect(maps.Keys(p.open))
+	p.mu.Unlock()
+	p.cancel()
+	p.shared.close()
+	var errs []error
+	for _, conn := range conns {
+		errs = append(errs, conn.Close())
+	}
+	p.tasks.Wait()
+	return errors.Join(append(errs, p.dialer.Close())...)
+}

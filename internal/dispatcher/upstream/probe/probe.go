@@ -1,0 +1,316 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package probe keeps one connection to a server of the dispatcher's own, for discovery and health: it reads the catalogue,
+// reads it again when it has changed or aged, asks whether the server still answers, and starts over where it does not.
+//
+// It owns what registry.State says of the upstream, the catalogue and health. It serves no client and decides nothing
+// about policy; it never imports Kubernetes, the API or the launcher.
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Settings are how a server is probed. Zero values are replaced by the defaults below.
+type Settings struct {
+	// Interval is between two probes, Timeout bounds one, and FailureThreshold of them in a row make a server unhealthy.
+	Interval, Timeout time.Duration
+	FailureThreshold  int
+	// TTL is after how long the catalogue is read again; ListTimeout bounds one page of a list.
+	TTL, ListTimeout time.Duration
+}
+
+// The defaults of Settings.
+const (
+	DefaultInterval         = 15 * time.Second
+	DefaultTimeout          = 5 * time.Second
+	DefaultFailureThreshold = 3
+)
+
+func (s Settings) withDefaults() Settings {
+	s.Interval = cmp.Or(s.Interval, DefaultInterval)
+	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
+	s.FailureThreshold = cmp.Or(s.FailureThreshold, DefaultFailureThreshold)
+	s.TTL = cmp.Or(s.TTL, upstream.DefaultCatalogueTTL)
+	s.ListTimeout = cmp.Or(s.ListTimeout, upstream.DefaultListTimeout)
+	return s
+}
+
+// Options of a Prober.
+type Options struct {
+	// Settings are asked for each time, so that a new registry document counts at once; nil means the defaults.
+	Settings func() Settings
+	// Hello names the version and the client; its Capabilities are replaced by all that there are, so that a server lists
+	// everything that it could ever offer.
+	Hello upstream.Hello
+	// Counters are those of the dialer, for StdoutNoise; nil means that they are not shown.
+	Counters *upstream.Counters
+	// Now and After are the clock; nil means the real one. After returns a channel that receives once, and a function that
+	// gives the timer back.
+	Now   func() time.Time
+	After func(time.Duration) (<-chan time.Time, func())
+}
+
+// capabilities are all of a client, without tasks: those no client behind a dispatcher has.
+const capabilities = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`
+
+func (o Options) withDefaults() Options {
+	if o.Settings == nil {
+		o.Settings = func() Settings { return Settings{} }
+	}
+	o.Hello.Capabilities = []byte(capabilities)
+	if o.Counters == nil {
+		o.Counters = new(upstream.Counters)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = func(d time.Duration) (<-chan time.Time, func()) {
+			t := time.NewTimer(d)
+			return t.C, func() { t.Stop() }
+		}
+	}
+	return o
+}
+
+// Delays before a server is tried again, doubled each time: shorter where nothing was there to be disturbed.
+const (
+	startBackoff, mostStartBackoff = 100 * time.Millisecond, 2 * time.Second
+	firstBackoff, mostBackoff      = 500 * time.Millisecond, 30 * time.Second
+	// settled is how long a connection must have lasted for the delays to begin anew.
+	settled = 30 * time.Second
+	// readGap is the least time between two readings of the catalogue: some servers report a change at each.
+	readGap = time.Second
+)
+
+// errProbe is the cause of a probe's time-out.
+var errProbe = errors.New("the server did not answer its probe in time")
+
+// Prober watches one server. It is safe for concurrent use.
+type Prober struct {
+	dialer upstream.Dialer
+	opts   Options
+	log    *slog.Logger
+	// lists has room for one: something has changed in a list since it was taken.
+	lists chan struct{}
+
+	mu      sync.Mutex
+	state   State
+	changed chan struct{}
+	counted time.Time // when a failure was last counted as one of health
+}
+
+// New returns a Prober that does nothing until Run. The dialer stays the caller's.
+func New(dialer upstream.Dialer, opts Options, log *slog.Logger) *Prober {
+	p := &Prober{dialer: dialer, opts: opts.withDefaults(), log: log, lists: make(chan struct{}, 1), changed: make(chan struct{})}
+	p.state = State{
+		Upstream: registry.UpstreamState{Phase: registry.UpstreamConnecting},
+		Health:   registry.HealthState{State: Unknown},
+		Changed:  p.changed,
+	}
+	return p
+}
+
+func (p *Prober) settings() Settings { return p.opts.Settings().withDefaults() }
+
+// Run watches the server until ctx ends.
+func (p *Prober) Run(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; failures++ {
+		begun := p.opts.Now()
+		err := p.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		e := upstream.AsError(err, registry.FailExited)
+		p.log.Info("The server failed", "reason", e.Reason, "message", e.Message)
+		p.failed(e)
+		if p.opts.Now().Sub(begun) >= settled {
+			failures = 0
+		}
+		delay := min(firstBackoff<<min(failures, 8), mostBackoff)
+		if e.Reason == registry.FailStart {
+			delay = min(startBackoff<<min(failures, 8), mostStartBackoff)
+		}
+		p.wait(ctx, delay)
+	}
+}
+
+func (p *Prober) wait(ctx context.Context, d time.Duration) {
+	timer, stop := p.opts.After(d)
+	defer stop()
+	select {
+	case <-timer:
+	case <-ctx.Done():
+	}
+}
+
+// session is the life of one connection. It returns why it ended.
+func (p *Prober) session(ctx context.Context) error {
+	conn, err := p.dialer.Dial(ctx, p.opts.Hello, (*handler)(p))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := conn.Close(); err != nil {
+			p.log.Warn("The connection could not be closed", "error", err)
+		}
+	}()
+	w := &watch{Prober: p, conn: conn}
+	if err := w.read(ctx); err != nil {
+		return err
+	}
+	return w.run(ctx)
+}
+
+// failed notes a failure of the connection, and counts it as one of health, though only once in an interval: a server that
+// is being started refuses many times in one.
+func (p *Prober) failed(e *upstream.Error) {
+	set, now := p.settings(), p.opts.Now()
+	p.publish(func(s *State) {
+		fail(&s.Upstream, registry.UpstreamFailed, e)
+		if p.counted.IsZero() || now.Sub(p.counted) >= set.Interval/2 {
+			p.counted = now
+			s.Health.ConsecutiveFailures++
+		}
+		s.Health.Message = e.Message
+		if s.Health.ConsecutiveFailures >= set.FailureThreshold {
+			s.Health.State = Unhealthy
+		}
+		s.ProbedAt = now
+	})
+}
+
+// watch is the watch over one connection.
+type watch struct {
+	*Prober
+	conn upstream.Conn
+
+	readAt   time.Time // the last reading of the catalogue, whole or not
+	nextRead time.Time
+	missed   int // probes without an answer in a row
+}
+
+// run probes and reads until the connection ends or does not answer any more.
+func (w *watch) run(ctx context.Context) error {
+	nextProbe := w.opts.Now().Add(w.settings().Interval)
+	for {
+		due := w.nextRead
+		if nextProbe.Before(due) {
+			due = nextProbe
+		}
+		timer, stop := w.opts.After(max(0, due.Sub(w.opts.Now())))
+		select {
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		case <-w.conn.Done():
+			stop()
+			return w.conn.Err()
+		case <-w.lists:
+			stop()
+			w.nextRead = later(w.opts.Now(), w.readAt.Add(readGap))
+			continue
+		case <-timer:
+		}
+		now := w.opts.Now()
+		if !w.nextRead.After(now) {
+			w.outdate()
+			if err := w.read(ctx); err != nil {
+				w.failed(upstream.AsError(err, registry.FailCatalogue))
+			}
+			continue
+		}
+		nextProbe = now.Add(w.settings().Interval)
+		if err := w.probe(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// outdate makes the connection read its catalogue anew, whatever it thinks of the one it has.
+func (w *watch) outdate() {
+	if c, ok := w.conn.(interface{ Outdate() }); ok {
+		c.Outdate()
+	}
+}
+
+// read reads the catalogue and counts the other lists.
+func (w *watch) read(ctx context.Context) error {
+	set, begun := w.settings(), w.opts.Now()
+	cat, err := w.conn.Catalogue(ctx)
+	now := w.opts.Now()
+	w.readAt = now
+	if err != nil {
+		w.nextRead = now.Add(min(set.Interval, set.TTL))
+		return err
+	}
+	w.nextRead = now.Add(set.TTL)
+	whole := *cat
+	if whole.Resources, whole.Prompts, err = link.CountLists(ctx, w.conn, set.ListTimeout); err != nil {
+		w.log.Warn("A list of the server could not be counted", "error", err)
+	}
+	w.publish(func(s *State) {
+		connected(&s.Upstream, w.conn.Info())
+		if s.Catalogue == nil || s.Catalogue.Digest != whole.Digest || s.Catalogue.Resources != whole.Resources || s.Catalogue.Prompts != whole.Prompts {
+			s.Catalogue, s.Observed = &whole, observe(&whole)
+		}
+		w.healthy(s, now.Sub(begun), now)
+	})
+	return nil
+}
+
+func (p *Prober) healthy(s *State, took time.Duration, now time.Time) {
+	s.Health = registry.HealthState{State: Healthy, ResponseTimeMs: took.Milliseconds()}
+	s.ProbedAt = now
+	p.counted = time.Time{}
+}
+
+// probe asks the server for a sign of life: any answer is one. The error says that the connection is of no use any more.
+func (w *watch) probe(ctx context.Context) error {
+	set, begun := w.settings(), w.opts.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, set.Timeout, errProbe)
+	defer cancel()
+	method := "ping"
+	if w.conn.Info().Era == upstream.Modern {
+		method = "server/discover"
+	}
+	_, err := w.conn.Call(limited, upstream.Call{Method: method})
+	now := w.opts.Now()
+	if err == nil {
+		w.missed = 0
+		w.publish(func(s *State) {
+			connected(&s.Upstream, w.conn.Info())
+			w.healthy(s, now.Sub(begun), now)
+		})
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, errProbe) {
+		err = &upstream.Error{Reason: registry.FailTimeout, Message: "The server did not answer its probe within " + set.Timeout.String() + ".", Err: err}
+	}
+	if w.missed++; w.missed >= set.FailureThreshold {
+		return err
+	}
+	w.failed(upstream.AsError(err, registry.FailExited))
+	return nil
+}

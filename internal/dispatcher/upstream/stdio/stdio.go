@@ -1,0 +1,286 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package stdio connects to a server over the pipes of a child process (MCP, Transports, stdio).
+//
+// It owns the framing by lines, what to make of a standard output that is not only JSON-RPC, back-pressure towards a child
+// that does not read, and the end of a child. Processes come through upstream.Spawner; it never imports the launcher.
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/line"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+const (
+	// queueLength bounds the messages that wait for a child to read them; senders wait beyond that.
+	queueLength = 64
+	// lastWords is how long a connection waits for the other sign of a child's end when it has seen one: for the rest of
+	// the output after the exit, and for how the child ended after the end of the output.
+	lastWords = 500 * time.Millisecond
+)
+
+// New returns a Dialer whose connections are one fresh child each (MCP, Transports, stdio).
+func New(spawner upstream.Spawner, opts upstream.Options, log *slog.Logger) upstream.Dialer {
+	return &dialer{spawner: spawner, opts: opts.WithDefaults(), log: log}
+}
+
+type dialer struct {
+	spawner upstream.Spawner
+	opts    upstream.Options
+	log     *slog.Logger
+	eras    link.Eras
+	closed  atomic.Bool
+}
+
+func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	if d.closed.Load() {
+		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
+	}
+	spawning, cancel := context.WithTimeout(ctx, d.opts.StartTimeout)
+	defer cancel()
+	process, err := d.spawner.Spawn(spawning)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	default:
+		var e *upstream.Error
+		if errors.As(err, &e) {
+			return nil, e
+		}
+		return nil, upstream.Fail(registry.FailStart, err, "The server's command could not be started: %s.", err)
+	}
+	d.opts.Counters.ChildStarts.Add(1)
+	w := &wire{opts: d.opts, log: d.log, process: process, queue: make(chan frame, queueLength)}
+	w.conn = link.New(d.opts, d.log, hello, handler, w)
+	go w.read()
+	go w.write()
+	if err := w.conn.Start(ctx, &d.eras); err != nil {
+		return nil, err
+	}
+	return w.conn, nil
+}
+
+// Close ends dialling; connections are closed by their owners.
+func (d *dialer) Close() error {
+	d.closed.Store(true)
+	return nil
+}
+
+// wire is one child. Reader and writer are goroutines of their own, so that neither a child that does not read nor
+// one that does not write can hold up the other direction.
+type wire struct {
+	opts    upstream.Options
+	log     *slog.Logger
+	conn    *link.Conn
+	process upstream.Process
+	queue   chan frame
+}
+
+// frame is one message on its way; call is nil for what wants no answer.
+type frame struct {
+	data []byte
+	call *link.Call
+}
+
+func (w *wire) Leaves(upstream.Era) bool { return false }
+func (w *wire) Agree(upstream.Info)      {}
+func (w *wire) Stderr() []string         { return w.process.StderrTail() }
+
+func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
+	if err := w.send(ctx, frame{lines(message), p}); err != nil {
+		return err
+	}
+	p.MarkSent()
+	return nil
+}
+
+func (w *wire) Tell(ctx context.Context, message []byte) error {
+	return w.send(ctx, frame{lines(message), nil})
+}
+
+// send queues a message, and waits while the child is behind.
+func (w *wire) send(ctx context.Context, f frame) error {
+	select {
+	case w.queue <- f:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.conn.Done():
+		return w.conn.Closed()
+	}
+}
+
+// lines frames a message: no line break inside, one at its end.
+func lines(message []byte) []byte {
+	if bytes.ContainsAny(message, "\r\n") {
+		message = jsonrpc.AppendCompactLines(make([]byte, 0, len(message)+1), message)
+	}
+	return append(message, '\n')
+}
+
+// write sends what is queued, but for requests whose caller has given up: a child that wakes up late must not carry out
+// what was reported as timed out.
+func (w *wire) write() {
+	for {
+		select {
+		case f := <-w.queue:
+			if f.call != nil && f.call.Gone() {
+				continue
+			}
+			if _, err := w.process.Stdin().Write(f.data); err != nil {
+				w.log.Debug("The child does not take input", "error", err)
+				w.hurry()
+				return
+			}
+		case <-w.conn.Done():
+			return
+		}
+	}
+}
+
+// read takes the child's output until it ends.
+func (w *wire) read() {
+	stop := make(chan struct{})
+	defer close(stop)
+	go w.hastenEnd(stop)
+	reader := line.NewReader(w.process.Stdout(), w.opts.MaxMessageBytes)
+	for {
+		l, err := reader.Next()
+		switch {
+		case errors.Is(err, line.ErrEndless):
+			w.conn.Fail(upstream.Fail(registry.FailNotMCP, upstream.ErrTooLarge,
+				"The server writes a line without end to its standard output; messages are bounded to %d bytes.", w.opts.MaxMessageBytes))
+			return
+		case err != nil:
+			w.ended(err)
+			return
+		case l.Cut:
+			w.tooLong(l)
+		default:
+			w.line(l.Text)
+		}
+		if w.conn.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+// hastenEnd keeps the reader from waiting for ever on a pipe that a descendant of a dead child holds open.
+func (w *wire) hastenEnd(stop <-chan struct{}) {
+	select {
+	case <-w.process.Exited():
+		w.hurry()
+	case <-stop:
+	}
+}
+
+// hurry lets the reader take what the child has already written, and then ends it.
+func (w *wire) hurry() {
+	if err := w.process.Stdout().SetReadDeadline(time.Now().Add(lastWords)); err != nil {
+		w.ended(err)
+	}
+}
+
+// ended is the end of the child.
+func (w *wire) ended(err error) {
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case <-w.process.Exited():
+		w.conn.Fail(upstream.Fail(registry.FailExited, nil, "The server's process ended: %s.", w.process.ExitMessage()))
+	case <-w.conn.Done():
+	case <-timer.C:
+		if errors.Is(err, io.EOF) {
+			w.conn.Fail(upstream.Fail(registry.FailExited, nil, "The server closed its standard output."))
+			return
+		}
+		w.conn.Fail(upstream.Fail(registry.FailExited, err, "The pipe to the server's process broke."))
+	}
+}
+
+func (w *wire) Shut() {
+	select {
+	case <-w.process.Exited():
+		if !errors.Is(w.conn.Err(), upstream.ErrClosed) {
+			w.opts.Counters.ChildDeaths.Add(1)
+		}
+	default:
+	}
+	if err := w.process.Close(); err != nil {
+		w.log.Warn("A child could not be ended", "error", err)
+	}
+	for _, pipe := range []*os.File{w.process.Stdin(), w.process.Stdout()} {
+		if err := pipe.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			w.log.Debug("A pipe could not be closed", "error", err)
+		}
+	}
+}
+
+// decoration is what may stand before a message on its line: a byte order mark, escape sequences of terminals, white space.
+var decoration = regexp.MustCompile("^(?:\xef\xbb\xbf|\x1b\\[[0-9;?]*[A-Za-z]|[ \t\r])+")
+
+// line takes one line of the child's standard output.
+func (w *wire) line(text []byte) {
+	if len(text) > 0 && text[0] != '{' {
+		text = text[len(decoration.Find(text)):]
+	}
+	if len(text) == 0 || w.conn.Receive(text, nil) {
+		return
+	}
+	w.conn.Noise()
+	w.log.Debug("Skipped a line of the server's standard output that is not JSON-RPC", "bytes", len(text))
+	// A message that follows other text on its line is not trusted: the text may quote anything. But whoever waits for
+	// it need not wait for its time-out.
+	if i := bytes.Index(text, []byte(`{"`)); i > 0 && bytes.Contains(text[i:], []byte(`"jsonrpc"`)) {
+		if p := w.conn.Answers(text[i:]); p != nil {
+			w.conn.Settle(p, link.Answer{Err: upstream.Fail(registry.FailNotMCP, upstream.ErrNotStrict,
+				"The server's answer to %s does not stand on a line of its own on its standard output.", p.Method)})
+		}
+	}
+}
+
+// endID finds the id of an answer that is written behind its result, as the TypeScript SDK does.
+var endID = regexp.MustCompile(`[,{]\s*"id"\s*:\s*([0-9]{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+
+// tooLong fails the call that a line over the bound answers. Where that can't be told, an answer may be lost, so that the
+// connection is of no use any more.
+func (w *wire) tooLong(l line.Line) {
+	head := l.Text[len(decoration.Find(l.Text)):]
+	if !jsonrpc.IsObject(head) {
+		w.conn.Noise()
+		return
+	}
+	w.conn.Drop("a line over the bound")
+	p := w.conn.Answers(head)
+	if p == nil && !link.IsEvent(head) {
+		if m := endID.FindSubmatch(l.Tail); m != nil {
+			id, _ := strconv.ParseInt(string(m[1]), 10, 64)
+			p = w.conn.Pending(id)
+		}
+	}
+	limit := w.opts.MaxMessageBytes
+	switch {
+	case p != nil:
+		w.conn.Settle(p, link.Answer{Err: link.TooLarge(p.Method, limit)})
+	case link.IsEvent(head):
+	default:
+		w.conn.Fail(upstream.Fail(registry.FailNotMCP, upstream.ErrTooLarge,
+			"The server wrote a line of more than %d bytes to its standard output that answers no known call.", limit))
+	}
+}
