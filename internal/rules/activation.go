@@ -4,7 +4,7 @@
 package rules
 
 import (
-	"encoding/json"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
@@ -23,9 +23,10 @@ type activation struct {
 
 // lazyArgs is decoded JSON, or the error that reading it gives.
 type lazyArgs struct {
-	done  bool
-	value any // map[string]any, or *types.Err
-	size  int
+	done    bool
+	value   any // map[string]any, or *types.Err
+	size    int
+	members map[string]int // size of each member; made when first asked for
 }
 
 func newActivation(in *Input) *activation {
@@ -103,50 +104,92 @@ func (a *activation) decoded(name string) *lazyArgs {
 	return l
 }
 
-// large says whether a variable that the expression reads holds a string or collection over AssumedSize.
-func (a *activation) large(reads reads) bool {
-	if reads.args && a.decoded(varArgs).size > AssumedSize || reads.rawArgs && a.decoded(varRawArgs).size > AssumedSize {
-		return true
+// largest gives the size of the largest value that the expression can reach.
+func (a *activation) largest(r reads) int {
+	size := 0
+	if r.args {
+		size = a.decoded(varArgs).size
 	}
-	if !reads.context {
-		return false
+	if r.rawArgs {
+		size = max(size, a.decoded(varRawArgs).size)
 	}
+	if r.context {
+		size = max(size, a.context())
+	}
+	return size
+}
+
+func (a *activation) context() int {
 	if a.contextSize < 0 {
 		a.contextSize = a.in.contextSize()
 	}
-	return a.contextSize > AssumedSize
+	return a.contextSize
 }
 
-// contextSize is the size of the largest string or collection outside of the arguments.
+// sizeAt gives the size of the largest value at or below a path. Paths into the arguments are told apart by their
+// first member.
+func (a *activation) sizeAt(path []string) int {
+	switch {
+	case len(path) == 0:
+		return max(a.decoded(varArgs).size, a.decoded(varRawArgs).size, a.context())
+	case path[0] != varArgs && path[0] != varRawArgs:
+		if objectVariables[path[0]] != nil {
+			return a.context()
+		}
+		return a.sizeAt(nil) // a variable of the expression's own
+	}
+	l := a.decoded(path[0])
+	members, _ := l.value.(map[string]any)
+	if len(path) == 1 || strings.HasPrefix(path[1], "@") {
+		return l.size
+	}
+	if l.members == nil {
+		l.members = make(map[string]int, len(members))
+		for name, value := range members {
+			l.members[name] = measure(value)
+		}
+	}
+	return l.members[path[1]] // 0 where there is none: reading it ends the evaluation
+}
+
+// contextSize is the size of the largest value outside of the arguments.
 func (in *Input) contextSize() int {
 	size := max(len(in.Tool.Name), len(in.Tool.Title), len(in.Tool.Version), len(in.Call.URI), len(in.Call.Name),
 		len(in.Call.ProtocolVersion), len(in.Caller.Name), len(in.Caller.Groups), len(in.Server.Capabilities),
-		len(in.Confirmed.User), sizeOf(in.Caller.Claims), sizeOf(in.Client.Claimed))
+		len(in.Confirmed.User), measure(in.Caller.Claims), measure(in.Client.Claimed))
 	for _, group := range in.Caller.Groups {
 		size = max(size, len(group))
 	}
 	return size
 }
 
-func sizeOf(v any) int {
+// measure gives the size of the largest value in v: the bytes of the longest string, or how many values v holds at all
+// depths, whichever is more. (Comparing two collections goes through all of what they hold.)
+func measure(v any) int {
+	m := measurer{}
+	m.add(v)
+	return m.size()
+}
+
+type measurer struct{ values, longest int }
+
+func (m *measurer) size() int { return max(m.values, m.longest) }
+
+func (m *measurer) text(s string) { m.longest = max(m.longest, len(s)) }
+
+func (m *measurer) add(v any) {
+	m.values++
 	switch v := v.(type) {
 	case string:
-		return len(v)
-	case json.Number:
-		return len(v)
+		m.text(v)
 	case []any:
-		size := len(v)
 		for _, element := range v {
-			size = max(size, sizeOf(element))
+			m.add(element)
 		}
-		return size
 	case map[string]any:
-		size := len(v)
 		for key, member := range v {
-			size = max(size, len(key), sizeOf(member))
+			m.text(key)
+			m.add(member)
 		}
-		return size
-	default:
-		return 0
 	}
 }

@@ -22,7 +22,7 @@ func DecodeArgs(raw []byte) (any, error) {
 	return v, err
 }
 
-// decodeSized is DecodeArgs, and gives the size of the largest string or collection.
+// decodeSized is DecodeArgs, and measures what it holds.
 func decodeSized(raw []byte) (v any, largest int, err error) {
 	v, err = schema.Decode(raw)
 	if err != nil {
@@ -30,22 +30,22 @@ func decodeSized(raw []byte) (v any, largest int, err error) {
 	}
 	c := converter{}
 	v, err = c.convert(v)
-	return v, c.largest, err
+	return v, c.size(), err
 }
 
 // converter puts CEL's numbers into a decoded tree, in place, and measures it.
-type converter struct{ largest int }
+type converter struct{ measurer }
 
 func (c *converter) convert(v any) (any, error) {
+	c.values++
 	switch v := v.(type) {
 	case json.Number:
 		return number(v.String())
 	case string:
-		c.largest = max(c.largest, len(v))
+		c.text(v)
 	case map[string]any:
-		c.largest = max(c.largest, len(v))
 		for key, member := range v {
-			c.largest = max(c.largest, len(key))
+			c.text(key)
 			converted, err := c.convert(member)
 			if err != nil {
 				return nil, within(err, key)
@@ -53,7 +53,6 @@ func (c *converter) convert(v any) (any, error) {
 			v[key] = converted
 		}
 	case []any:
-		c.largest = max(c.largest, len(v))
 		for i, element := range v {
 			converted, err := c.convert(element)
 			if err != nil {

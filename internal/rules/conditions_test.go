@@ -105,7 +105,7 @@ func TestConditions(t *testing.T) {
 		`args.path.find(args.path + "(") == ""`:                                                                                       "pattern can't be used",
 		`args.path.split("/")[1] == "etc" && args.path.lowerAscii().contains("pass") && "%s-%d".format([args.empty, args.n]) == "-3"`: "true",
 		`sets.contains(caller.groups, ["dev"]) && sets.intersects(args.list, ["b", "c"])`:                                             "true",
-		`args.list.distinct().size() == 2 && ["b", "a"].sort() == ["a", "b"] && math.greatest(args.n, 7) == 7`:                                                  "true",
+		`args.list.distinct().size() == 2 && ["b", "a"].sort() == ["a", "b"] && math.greatest(args.n, 7) == 7`:                        "true",
 		`base64.encode(b"a") == "YQ==" && cel.bind(p, args.path, p.size() > 3)`:                                                       "true",
 		`args.nested.all(k, v, k == "deep") && args.transformMap(k, v, 1).size() == 12`:                                               "true",
 		`rawArgs.path == args.path`:                                         "true",

@@ -18,10 +18,12 @@ const (
 	maxNodes           = 2000
 	maxNesting         = 64
 	maxPatternSize     = 2000 // instructions of one regular expression
-	// MaxCost is what one evaluation may cost, in CEL's units, when no string and no collection is larger than
-	// AssumedSize. Where a call brings larger ones, the evaluation is metered and ends with an error at MaxCost.
+	// MaxCost is what one evaluation may cost, in CEL's units. A rule is refused when it may cost more on values up to
+	// AssumedSize (bytes of a string, values within a collection); on a call with larger values for which it may, the
+	// rule fails with an error that says so.
 	MaxCost     = 1_000_000
-	AssumedSize = 1024
+	AssumedSize = 512
+	maxComfort  = 1 << 20
 	// MaxSetCost is what all rules of a set may cost together.
 	MaxSetCost = 10_000_000
 )

@@ -4,9 +4,7 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -16,11 +14,16 @@ import (
 )
 
 // expression is a compiled CEL expression, safe for concurrent use.
+//
+// CEL can meter an evaluation, but that makes each one several times slower and loops over long lists quadratic. So cost
+// is only ever estimated: when compiled, for values up to AssumedSize, and before an evaluation with larger values, for
+// their true sizes.
 type expression struct {
-	fast    cel.Program
-	metered func() (cel.Program, error) // the same, ending at MaxCost: for calls with values over AssumedSize
+	program cel.Program
+	checked *cel.Ast
 	reads   reads
 	cost    uint64 // at most, when no value is over AssumedSize
+	comfort int    // values up to this size keep the cost under MaxCost
 }
 
 // reads says which variables an expression refers to.
@@ -42,25 +45,38 @@ func compileExpression(text string, want *cel.Type) (*expression, []RuleError) {
 	if got := checked.OutputType(); !got.IsExactType(want) && !got.IsExactType(cel.DynType) {
 		return nil, []RuleError{{Message: fmt.Sprintf("gives %s, but must give %s", got, want)}}
 	}
-	estimate, err := env.EstimateCost(checked, sizes{})
-	if err != nil {
+	if errs := literals(checked); len(errs) > 0 {
+		return nil, errs
+	}
+	e := &expression{checked: checked, reads: readsOf(checked), comfort: AssumedSize}
+	if e.cost, err = estimate(checked, uniform(AssumedSize)); err != nil {
 		return nil, []RuleError{{Message: fmt.Sprintf("its cost can't be bounded: %v", err)}}
 	}
-	if estimate.Max > MaxCost {
+	if e.cost > MaxCost {
 		return nil, []RuleError{{Message: fmt.Sprintf(
 			"may cost %s units, over the limit of %d (strings and collections are taken to have up to %d members): use fewer nested loops, or simpler conditions inside of them",
-			units(estimate.Max), MaxCost, AssumedSize)}}
+			units(e.cost), MaxCost, AssumedSize)}}
 	}
-	fast, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
-	if err != nil {
+	for size := 2 * AssumedSize; size <= maxComfort; size *= 2 {
+		if cost, err := estimate(checked, uniform(size)); err != nil || cost > MaxCost {
+			break
+		}
+		e.comfort = size
+	}
+	if e.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, []RuleError{{Message: err.Error()}}
 	}
-	return &expression{
-		fast: fast, reads: readsOf(checked), cost: estimate.Max,
-		metered: sync.OnceValues(func() (cel.Program, error) {
-			return env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(MaxCost))
-		}),
-	}, nil
+	return e, nil
+}
+
+// estimate gives the most that an evaluation costs when values have these sizes.
+func estimate(checked *cel.Ast, of sizes) (uint64, error) {
+	env, err := environment()
+	if err != nil {
+		return 0, err
+	}
+	cost, err := env.EstimateCost(checked, of)
+	return cost.Max, err
 }
 
 func units(cost uint64) string {
@@ -79,6 +95,20 @@ func positions(issues *cel.Issues) []RuleError {
 	if len(errs) == 0 {
 		errs = append(errs, RuleError{Message: issues.Err().Error()})
 	}
+	return errs
+}
+
+// literals finds values of our own kinds that the expression makes: rules read them and never make them.
+func literals(checked *cel.Ast) []RuleError {
+	var errs []RuleError
+	tree := checked.NativeRep()
+	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.StructKind && kindsByName[e.AsStruct().TypeName()] != nil {
+			at := tree.SourceInfo().GetStartLocation(e.ID())
+			errs = append(errs, RuleError{Line: at.Line(), Column: at.Column() + 1,
+				Message: "values of type " + e.AsStruct().TypeName() + " can't be made"})
+		}
+	}))
 	return errs
 }
 
@@ -101,19 +131,19 @@ func readsOf(checked *cel.Ast) reads {
 	return r
 }
 
-var errNotMade = errors.New("the program could not be made")
-
 // eval evaluates the expression on one call.
 func (e *expression) eval(a *activation) (ref.Val, error) {
-	program := e.fast
-	if a.large(e.reads) {
-		metered, err := e.metered()
+	if a.largest(e.reads) > e.comfort {
+		cost, err := estimate(e.checked, a.sizeAt)
 		if err != nil {
-			return nil, errNotMade
+			return nil, fmt.Errorf("bounding the cost: %w", err)
 		}
-		program = metered
+		if cost > MaxCost {
+			return nil, fmt.Errorf("the values of this call are too large for the rule: it may cost %s units, over the limit of %d",
+				units(cost), MaxCost)
+		}
 	}
-	out, _, err := program.Eval(a)
+	out, _, err := e.program.Eval(a)
 	return out, err
 }
 
@@ -130,12 +160,18 @@ func (e *expression) holds(a *activation) (bool, error) {
 	return bool(b), nil
 }
 
-// sizes tells CEL's estimator how large the values of a call are taken to be.
-type sizes struct{}
+// sizes tells CEL's estimator how large a value is, by the path to it: a variable, then names of fields or members. It
+// must not rely on more than the first two steps of a path; a value without a path may be any.
+type sizes func(path []string) int
+
+// uniform takes every value to be of one size.
+func uniform(size int) sizes {
+	return func([]string) int { return size }
+}
 
 // EstimateSize implements checker.CostEstimator.
-func (sizes) EstimateSize(checker.AstNode) *checker.SizeEstimate {
-	return &checker.SizeEstimate{Min: 0, Max: AssumedSize}
+func (s sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
+	return &checker.SizeEstimate{Min: 0, Max: uint64(s(node.Path()))}
 }
 
 // EstimateCallCost implements checker.CostEstimator.

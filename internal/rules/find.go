@@ -40,15 +40,9 @@ func (findLibrary) CompileOptions() []cel.EnvOption {
 	}
 }
 
-// ProgramOptions implements cel.Library: constant patterns are compiled once, and runs are metered as they are estimated.
+// ProgramOptions implements cel.Library: constant patterns are compiled once.
 func (findLibrary) ProgramOptions() []cel.ProgramOption {
-	return []cel.ProgramOption{
-		cel.OptimizeRegex(constantPattern("find", find), constantPattern("findAll", findAll)),
-		cel.CostTrackerOptions(
-			interpreter.OverloadCostTracker(overloadFind, trackFind),
-			interpreter.OverloadCostTracker(overloadFindAll, trackFind),
-		),
-	}
+	return []cel.ProgramOption{cel.OptimizeRegex(constantPattern("find", find), constantPattern("findAll", findAll))}
 }
 
 func find(re *regexp.Regexp, s string) ref.Val { return types.String(re.FindString(s)) }
@@ -117,11 +111,4 @@ func sizeOfNode(estimator checker.CostEstimator, node checker.AstNode) checker.S
 		return *size
 	}
 	return checker.UnknownSizeEstimate()
-}
-
-func trackFind(args []ref.Val, _ ref.Val) *uint64 {
-	text, _ := args[0].Value().(string)
-	pattern, _ := args[1].Value().(string)
-	cost := uint64(math.Ceil(float64(len(text)+1) * float64(len(pattern)+1) * patternCostFactor))
-	return &cost
 }

@@ -143,14 +143,6 @@ func (p provider) FindStructFieldType(name, fieldName string) (*types.FieldType,
 	}, true
 }
 
-// NewValue refuses literals of our kinds: rules read them and never make them.
-func (p provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
-	if _, ok := kindsByName[name]; ok {
-		return types.NewErr("values of type %s can't be made", name)
-	}
-	return p.Provider.NewValue(name, fields)
-}
-
 // isSet says whether has() finds the field: as for any CEL message, when it is not empty.
 func isSet(f field, target any) bool {
 	v, err := getFrom(f, target)
