@@ -12,5 +12,14 @@ source hack/demo/cluster.sh
 cluster_up
 trap 'rm -rf "$results"; [[ -n "${KEEP:-}" ]] || cluster_down' EXIT
 install_toolgate
-SUITE_FORMAT=standard-verbose suite e2e -p 1 -count 1 -timeout 40m -tags e2e ./test/e2e/...
+
+# In the node's own network every Service and pod can be reached, and nothing else can.
+inside=()
+if [[ $CLUSTER == local ]]; then
+  # shellcheck source=hack/k8s/node/life.sh
+  source hack/k8s/node/life.sh
+  inside=(-exec "nsenter --target $(node_init) --net")
+  export TOOLGATE_AUDIT_LOG=$AUDIT_LOG
+fi
+SUITE_FORMAT=standard-verbose suite e2e -p 1 -count 1 -timeout 50m -tags e2e "${inside[@]}" ./test/e2e/... -ginkgo.v
 finish
