@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MCPServer runs one Model Context Protocol server, or stands before a remote one, and publishes its tools.
+// MCPServer runs one Model Context Protocol server, or stands before a remote one, and publishes its tools as MCPTools. A
+// dispatcher in the server's own pod lets a call through only when it is known, valid, allowed and, where it can destroy
+// something, trusted. An image and a command are enough to begin with.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -18,7 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Health",type=string,JSONPath=`.status.health.state`
 // +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.toolsCount`
 // +kubebuilder:printcolumn:name="Trust",type=string,JSONPath=`.spec.trust.state`
-// +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.spec.transport.type`
+// +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.status.transport`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Domain",type=string,priority=1,JSONPath=`.spec.domain`
@@ -27,14 +29,19 @@ import (
 // +kubebuilder:printcolumn:name="Replicas",type=integer,priority=1,JSONPath=`.status.readyReplicas`
 // +kubebuilder:printcolumn:name="Dispatcher",type=string,priority=1,JSONPath=`.status.dispatcherVersion`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="!format.dns1035Label().validate(self.metadata.name).hasValue()",message="the name becomes that of a Service: at most 63 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen; dots are not possible"
 type MCPServer struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, namespace, labels and annotations. The name has at most 63 characters and no dots.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what to run, and what may pass. People write it; Toolgate never does.
 	// +required
-	Spec MCPServerSpec `json:"spec"`
+	Spec MCPServerSpec `json:"spec,omitzero"`
+	// status is what is true of the server now. Toolgate writes it.
 	// +optional
-	Status MCPServerStatus `json:"status,omitempty"`
+	Status MCPServerStatus `json:"status,omitzero"`
 }
 
 // MCPServerList is a list of MCPServers.
@@ -47,427 +54,287 @@ type MCPServerList struct {
 }
 
 // MCPServerSpec says what to run, or what to stand before, and what may pass.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.container) != has(self.remote)",message="set exactly one of spec.container (a server that Toolgate runs) and spec.remote (a server that runs elsewhere)"
+// +kubebuilder:validation:XValidation:rule="has(self.remote) || self.?transport.?type.orValue('stdio') != 'stdio' || !has(self.container) || has(self.container.command)",message="spec.container.command is required for a stdio server: Toolgate starts the command itself, and the image's own entrypoint can't be seen from the API; for a server that listens on a port set spec.transport.type to streamable-http instead"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || self.?transport.?type.orValue('streamable-http') == 'streamable-http'",message="a remote server is reached over streamable-http: leave spec.transport.type out"
+// +kubebuilder:validation:XValidation:rule="!has(self.transport) || !(has(self.transport.port) || has(self.transport.path)) || (!has(self.remote) && self.transport.?type.orValue('stdio') == 'streamable-http')",message="spec.transport.port and path say where a server in the pod listens: they need spec.container and transport type streamable-http; a remote server has them in spec.remote.url, a stdio server has none"
+// +kubebuilder:validation:XValidation:rule="!has(self.transport) || !has(self.transport.isolation) || (!has(self.remote) && self.transport.?type.orValue('stdio') == 'stdio')",message="spec.transport.isolation says who shares a process of a stdio server: leave it out for one that is reached over streamable-http"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.pod) || !has(self.pod.volumes)",message="spec.pod.volumes are for a server in the pod: a remote server has nothing that mounts them"
+// +kubebuilder:validation:XValidation:rule="!has(self.container) || !has(self.container.volumeMounts) || (has(self.pod) && has(self.pod.volumes) && self.container.volumeMounts.all(m, self.pod.volumes.exists(v, v.name == m.name)))",fieldPath=".container.volumeMounts",message="each volumeMount names a volume of spec.pod.volumes: add the volume there, or correct the name"
 type MCPServerSpec struct {
-	// description says in a sentence what the server is for.
+	// description says in a sentence what the server is for, for people who choose a server. Example: Files of the build.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// domain is the area that the server serves, in one word. Rules see it as server.domain.
+	// domain is the area that the server serves, in one word: it is used for routing, and rules see it as server.domain.
+	// Example: billing.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$')",message="one word of letters, digits, hyphens, dots and underscores, such as billing"
 	Domain string `json:"domain,omitempty"`
-	// capabilities are free words for routing, such as tool_execution. Rules see them as server.capabilities.
+	// capabilities are free words for routing; rules see them as server.capabilities. They grant nothing. Example:
+	// [tool_execution, validation].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`
 	Capabilities []string `json:"capabilities,omitempty"`
-	// state Disabled takes the server out of service: no pods, no tools, not in the index.
+	// state Disabled takes the server out of service: no pods, its tools withheld, not in the index. Default: Enabled.
+	// +optional
 	State State `json:"state,omitempty"`
-	// container is the server that Toolgate runs. Exactly one of container and remote is set.
+	// container is a server that Toolgate runs: an image, and for a stdio server the command. Exactly one of container and
+	// remote is set.
+	// +optional
 	Container *Container `json:"container,omitempty"`
-	// remote is a server that runs elsewhere. Exactly one of container and remote is set.
+	// remote is a server that runs elsewhere and is reached over HTTP; the pod then holds the dispatcher alone. Exactly one
+	// of container and remote is set.
+	// +optional
 	Remote *Remote `json:"remote,omitempty"`
-	// transport is how the dispatcher speaks to the server.
+	// transport is how the dispatcher speaks to the server. Default: stdio for a container, streamable-http for a remote
+	// server.
+	// +optional
 	Transport Transport `json:"transport,omitzero"`
-	// replicas is the number of pods.
+	// replicas is the number of pods. Default: 1. With 0 the server is out of service, and status says so.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
 	Replicas *int32 `json:"replicas,omitempty"`
-	// pod adds to the pods of this server.
+	// pod adds to the pods of this server: volumes, labels, where they may run. There is no free template, so that nothing
+	// can be put beside the dispatcher that would go round it.
+	// +optional
 	Pod PodSettings `json:"pod,omitzero"`
 	// dispatcher sets up the container that checks every call.
+	// +optional
 	Dispatcher DispatcherSettings `json:"dispatcher,omitzero"`
-	// service sets up the Service that clients reach.
+	// service sets up the Service that clients reach. It leads to the dispatcher and never to the server itself.
+	// +optional
 	Service ServiceSettings `json:"service,omitzero"`
-	// timeoutSeconds is how long one call may take.
+	// timeoutSeconds is how long one call may take, in seconds. Default: 30. spec.timeoutSeconds of an MCPTool wins over it.
+	// A call that takes longer is answered with a time-out, and the server is told to cancel it.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// limits bound what one caller may ask.
+	// limits bound what one caller may ask, and how large a message may be.
+	// +optional
 	Limits Limits `json:"limits,omitzero"`
-	// health says how the server is probed.
+	// health says how often the server is probed, and when it counts as unhealthy.
+	// +optional
 	Health Health `json:"health,omitzero"`
-	// discovery says how the catalogue is read and pinned.
+	// discovery says when the server's catalogue is read again, and who admits what is in it.
+	// +optional
 	Discovery Discovery `json:"discovery,omitzero"`
-	// trust decides whether destructive tools may be called.
+	// trust decides whether destructive tools may be called. Default: Untrusted.
+	// +optional
+	// +kubebuilder:default={}
 	Trust Trust `json:"trust,omitzero"`
-	// gating says which tools count as destructive and what clients see of those that are blocked.
+	// gating says which tools the gate for destructive tools holds back while the server is Untrusted, and what clients see
+	// of them.
+	// +optional
 	Gating Gating `json:"gating,omitzero"`
-	// expose says which parts of MCP are passed to clients.
+	// expose says which parts of MCP clients can use at all.
+	// +optional
 	Expose Expose `json:"expose,omitzero"`
-	// passthrough names methods that Toolgate does not know and lets through unchecked.
+	// passthrough names methods that Toolgate does not know and lets through without a check of their parameters. All other
+	// unknown methods are refused. Example: [acme/reindex].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.all(m, m.matches('^[A-Za-z0-9_$.-]+(/[A-Za-z0-9_$.-]+)*$'))",message="each entry is the full name of one method, such as acme/reindex; there are no wildcards"
+	// +kubebuilder:validation:XValidation:rule="self.all(m, !m.matches('^(initialize|ping|rpc\\\\..*|(tools|tasks|resources|prompts|completion|logging|sampling|elicitation|roots|server|subscriptions|notifications)/.*)$'))",message="methods of MCP itself can't be passed through unchecked: spec.expose and spec.clientFeatures switch those that Toolgate knows"
 	Passthrough []string `json:"passthrough,omitempty"`
 	// clientFeatures says what the server may ask of its clients.
+	// +optional
 	ClientFeatures ClientFeatures `json:"clientFeatures,omitzero"`
-	// validation says how strictly arguments and results are held to their schemas.
+	// validation says how strictly arguments and results are held to the schemas of a tool.
+	// +optional
 	Validation Validation `json:"validation,omitzero"`
-	// ruleSets names RuleSets of this namespace that govern this server, beside those that select it.
+	// ruleSets names RuleSets of this namespace that govern this server, beside those that select it themselves. One that is
+	// missing or does not compile denies every call until it is there. Example: [no-secrets].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
 	RuleSets []string `json:"ruleSets,omitempty"`
 }
 
 // Container is the server's image and process.
 type Container struct {
-	// image is the server's image, unchanged.
-	Image string `json:"image"`
-	// imagePullPolicy is when the kubelet pulls the image.
+	// image is the server's image; nothing is built into it. Example: registry.example.com/mcp/files:1.4.2.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\\\t\\\\r\\\\n]+$')",message="an image reference has no spaces, as in registry.example.com/mcp/files:1.4.2"
+	Image string `json:"image,omitempty"`
+	// imagePullPolicy is when the kubelet pulls the image. Default: Always for the tag latest, IfNotPresent otherwise.
+	// +optional
+	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	// command starts the server. A stdio server must name it: the image's own entrypoint cannot be seen from the API.
+	// command starts the server. A stdio server must name it, because Toolgate starts it itself, once for each session, and
+	// the image's own entrypoint can't be seen from the API. A server that listens may leave it out. No shell is involved.
+	// Example: [mcp-server-filesystem, /data].
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=16384
+	// +kubebuilder:validation:XValidation:rule="self[0] != ''",message="the first entry is the program to start and can't be empty"
 	Command []string `json:"command,omitempty"`
-	// args follow the command.
+	// args follow the command. Example: [--read-only].
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=16384
 	Args []string `json:"args,omitempty"`
-	// workingDir is the server's working directory.
+	// workingDir is the directory that the server starts in. Default: the image's.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="workingDir begins with /"
 	WorkingDir string `json:"workingDir,omitempty"`
-	// env are environment variables of the server.
+	// env are environment variables of the server. HOME is /home/mcp, on a volume of the pod's own, unless it is set here.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=128
 	Env []EnvVar `json:"env,omitempty"`
-	// envFrom takes every key of a ConfigMap or Secret as an environment variable.
+	// envFrom takes every key of a ConfigMap or Secret as an environment variable. A name in env wins.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
 	EnvFrom []EnvFrom `json:"envFrom,omitempty"`
-	// resources are the server container's requests and limits.
+	// resources are the requests and limits of the server's container. Sessions of a stdio server share them.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
-	// volumeMounts mounts volumes of spec.pod.volumes.
+	// volumeMounts mounts volumes of spec.pod.volumes into the server.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
 }
 
-// EnvVar is one environment variable: value, or one key of a Secret or ConfigMap.
+// EnvVar is one environment variable: a value, or one key of a Secret or ConfigMap.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.secretKeyRef), has(self.configMapKeyRef)].filter(x, x).size() == 1",message="set exactly one of value, secretKeyRef and configMapKeyRef"
 type EnvVar struct {
-	Name  string `json:"name"`
+	// name of the variable. Names that begin with TOOLGATE_ are reserved. Example: LOG_LEVEL.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z_.-][A-Za-z0-9_.-]*$')",message="letters, digits, underscores, dots and hyphens, not beginning with a digit, as in LOG_LEVEL"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('TOOLGATE_')",message="names that begin with TOOLGATE_ are Toolgate's own"
+	Name string `json:"name,omitempty"`
+	// value of the variable, as it is. It is readable by everyone who can read this object: take secrets from a Secret.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32768
 	Value string `json:"value,omitempty"`
 	// secretKeyRef takes the value from a key of a Secret in this namespace.
+	// +optional
 	SecretKeyRef *KeyRef `json:"secretKeyRef,omitempty"`
 	// configMapKeyRef takes the value from a key of a ConfigMap in this namespace.
+	// +optional
 	ConfigMapKeyRef *KeyRef `json:"configMapKeyRef,omitempty"`
 }
 
 // KeyRef names one key of a Secret or ConfigMap in the same namespace.
 type KeyRef struct {
-	Name string `json:"name"`
-	Key  string `json:"key"`
+	// name of the Secret or ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of an object in this namespace: lower-case letters, digits, hyphens and dots"
+	Name string `json:"name,omitempty"`
+	// key in its data. Example: token.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="keys of Secrets and ConfigMaps have letters, digits, hyphens, underscores and dots"
+	Key string `json:"key,omitempty"`
 }
 
 // EnvFrom names a Secret or a ConfigMap whose keys become environment variables.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.configMapRef)",message="set exactly one of secretRef and configMapRef"
 type EnvFrom struct {
-	// prefix is put before each key.
-	Prefix       string `json:"prefix,omitempty"`
-	SecretRef    string `json:"secretRef,omitempty"`
+	// prefix is put before each key. Example: DB_.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z_.-][A-Za-z0-9_.-]*$') && !self.startsWith('TOOLGATE_')",message="letters, digits, underscores, dots and hyphens, not beginning with a digit or with TOOLGATE_"
+	Prefix string `json:"prefix,omitempty"`
+	// secretRef is the name of a Secret in this namespace.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretRef string `json:"secretRef,omitempty"`
+	// configMapRef is the name of a ConfigMap in this namespace.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	ConfigMapRef string `json:"configMapRef,omitempty"`
 }
 
 // VolumeMount mounts a volume of spec.pod.volumes into the server.
 type VolumeMount struct {
-	Name      string       `json:"name"`
-	MountPath string       `json:"mountPath"`
-	SubPath   string       `json:"subPath,omitempty"`
-	Access    VolumeAccess `json:"access,omitempty"`
+	// name of the volume in spec.pod.volumes.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+	// mountPath is where the server sees it. Example: /data. /toolgate, /run/toolgate, /tmp and /home/mcp are taken; what is
+	// below /tmp and /home/mcp is free.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(/[^/:]+)+$') && !self.matches('(^|/)[.][.]?(/|$)')",message="an absolute path such as /data, without .. or : and without a / at the end"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^((/run/toolgate|/toolgate)(/.*)?|/run|/tmp|/home|/home/mcp)$')",message="this path is taken by Toolgate: /toolgate and /run/toolgate hold its launcher, /tmp and /home/mcp are scratch volumes that every server has; mount elsewhere, such as /data"
+	MountPath string `json:"mountPath,omitempty"`
+	// subPath mounts one file or folder of the volume instead of its root. Later changes of a ConfigMap or Secret do not
+	// reach a subPath.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="a path within the volume, without .. and without a / at its beginning"
+	SubPath string `json:"subPath,omitempty"`
+	// access ReadOnly keeps the server from writing to it. Default: ReadWrite.
+	// +optional
+	Access VolumeAccess `json:"access,omitempty"`
 }
 
 // VolumeAccess is how a volume is mounted.
 // +kubebuilder:validation:Enum=ReadWrite;ReadOnly
 type VolumeAccess string
 
+// Ways to mount a volume.
 const (
 	VolumeReadWrite VolumeAccess = "ReadWrite"
 	VolumeReadOnly  VolumeAccess = "ReadOnly"
-)
-
-// Volume is a volume of the server's pods: exactly one source is set.
-type Volume struct {
-	Name      string          `json:"name"`
-	ConfigMap string          `json:"configMap,omitempty"`
-	Secret    string          `json:"secret,omitempty"`
-	EmptyDir  *EmptyDirVolume `json:"emptyDir,omitempty"`
-	// persistentVolumeClaim names a claim of this namespace.
-	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
-}
-
-// EmptyDirVolume is scratch space that lives as long as the pod.
-type EmptyDirVolume struct {
-	// medium Memory keeps the files in memory.
-	Medium corev1.StorageMedium `json:"medium,omitempty"`
-	// sizeLimit bounds the volume, as a Kubernetes quantity such as 64Mi.
-	SizeLimit string `json:"sizeLimit,omitempty"`
-}
-
-// Remote is a server that runs elsewhere.
-type Remote struct {
-	// url is the server's MCP endpoint.
-	URL string `json:"url"`
-	// headersFrom are HTTP headers sent to the server, from keys of Secrets in this namespace.
-	HeadersFrom []HeaderFrom `json:"headersFrom,omitempty"`
-	// caBundleFrom is a ConfigMap key with the certificate authorities that sign the server's certificate (PEM).
-	CABundleFrom *KeyRef `json:"caBundleFrom,omitempty"`
-}
-
-// HeaderFrom is one header whose value is in a Secret.
-type HeaderFrom struct {
-	Name         string `json:"name"`
-	SecretKeyRef KeyRef `json:"secretKeyRef"`
-}
-
-// Transport is how the dispatcher speaks to the server.
-type Transport struct {
-	// type is stdio for a server that speaks on its standard input and output, streamable-http for one that listens.
-	Type TransportType `json:"type,omitempty"`
-	// port is where an HTTP server listens in the pod.
-	Port *int32 `json:"port,omitempty"`
-	// path is the MCP endpoint of an HTTP server.
-	Path string `json:"path,omitempty"`
-	// isolation says who shares a process of a stdio server: Session gives each client session its own, Shared gives all of them one.
-	Isolation Isolation `json:"isolation,omitempty"`
-}
-
-// TransportType is a transport of MCP.
-// +kubebuilder:validation:Enum=stdio;streamable-http
-type TransportType string
-
-const (
-	TransportStdio          TransportType = "stdio"
-	TransportStreamableHTTP TransportType = "streamable-http"
-)
-
-// Isolation says who shares a process of a stdio server.
-// +kubebuilder:validation:Enum=Session;Shared
-type Isolation string
-
-const (
-	IsolationSession Isolation = "Session"
-	IsolationShared  Isolation = "Shared"
 )
 
 // State says whether an object is in service.
 // +kubebuilder:validation:Enum=Enabled;Disabled
 type State string
 
+// States of an object.
 const (
 	StateEnabled  State = "Enabled"
 	StateDisabled State = "Disabled"
 )
-
-// PodSettings adds to the pods of a server.
-type PodSettings struct {
-	Labels      map[string]string `json:"labels,omitempty"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-	// serviceAccountName is an existing account for the pods; without it Toolgate makes one that has no rights and no token.
-	ServiceAccountName string              `json:"serviceAccountName,omitempty"`
-	ImagePullSecrets   []string            `json:"imagePullSecrets,omitempty"`
-	Volumes            []Volume            `json:"volumes,omitempty"`
-	NodeSelector       map[string]string   `json:"nodeSelector,omitempty"`
-	Tolerations        []corev1.Toleration `json:"tolerations,omitempty"`
-	// terminationGracePeriodSeconds is how long calls in flight may finish when a pod is stopped.
-	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-}
-
-// DispatcherSettings sets up the dispatcher container.
-type DispatcherSettings struct {
-	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
-	LogLevel  LogLevel                    `json:"logLevel,omitempty"`
-}
-
-// LogLevel is how much the dispatcher logs.
-// +kubebuilder:validation:Enum=debug;info;warn;error
-type LogLevel string
-
-// ServiceSettings sets up the Service of a server.
-type ServiceSettings struct {
-	Type        corev1.ServiceType `json:"type,omitempty"`
-	Annotations map[string]string  `json:"annotations,omitempty"`
-	Port        *int32             `json:"port,omitempty"`
-}
-
-// Limits bound what one caller may ask. Each replica enforces its share, rounded up.
-type Limits struct {
-	// requestsPerMinute is how many messages one caller may send in a minute; 0 lifts the limit.
-	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
-	// maxConcurrent is how many calls of one caller may be in flight.
-	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// maxSessions is how many sessions a replica holds.
-	MaxSessions *int32 `json:"maxSessions,omitempty"`
-	// sessionIdleSeconds is after how long an idle session ends.
-	SessionIdleSeconds *int32 `json:"sessionIdleSeconds,omitempty"`
-	// maxRequestBytes bounds one message of a client.
-	MaxRequestBytes *int32 `json:"maxRequestBytes,omitempty"`
-	// maxResponseBytes bounds one message of the server.
-	MaxResponseBytes *int32 `json:"maxResponseBytes,omitempty"`
-}
-
-// Health says how the server is probed.
-type Health struct {
-	IntervalSeconds  *int32 `json:"intervalSeconds,omitempty"`
-	TimeoutSeconds   *int32 `json:"timeoutSeconds,omitempty"`
-	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
-}
-
-// Discovery says how the catalogue is read and pinned.
-type Discovery struct {
-	// ttlSeconds is after how long the catalogue is read again; it is read at once when the server says that it changed.
-	TTLSeconds *int32 `json:"ttlSeconds,omitempty"`
-	// pinning PerRevision admits each revision's first catalogue and withholds every later change; Manual waits for a
-	// person to set each pin; Off admits whatever the server says.
-	Pinning Pinning `json:"pinning,omitempty"`
-}
-
-// Pinning says who admits the definition of a tool.
-// +kubebuilder:validation:Enum=PerRevision;Manual;Off
-type Pinning string
-
-const (
-	PinningPerRevision Pinning = "PerRevision"
-	PinningManual      Pinning = "Manual"
-	PinningOff         Pinning = "Off"
-)
-
-// Trust decides whether destructive tools may be called.
-type Trust struct {
-	// state Trusted lets destructive tools through; RuleSets still apply.
-	State TrustState `json:"state,omitempty"`
-	// expiresAt is when trust ends by itself.
-	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
-	// reason says why the server is trusted, for the next reader.
-	Reason string `json:"reason,omitempty"`
-	// maxStalenessSeconds is how long a dispatcher that no manager polls goes on trusting; 0 means for ever.
-	MaxStalenessSeconds *int32 `json:"maxStalenessSeconds,omitempty"`
-}
-
-// TrustState says whether a server is trusted.
-// +kubebuilder:validation:Enum=Untrusted;Trusted
-type TrustState string
-
-const (
-	Untrusted TrustState = "Untrusted"
-	Trusted   TrustState = "Trusted"
-)
-
-// Gating says which tools count as destructive.
-type Gating struct {
-	// unannotated says what a tool without annotations counts as. MCP's own default is Destructive.
-	Unannotated Unannotated `json:"unannotated,omitempty"`
-	// scope Mutating gates every tool that is not read-only.
-	Scope GateScope `json:"scope,omitempty"`
-	// blockedTools says whether clients see blocked tools in tools/list.
-	BlockedTools BlockedTools `json:"blockedTools,omitempty"`
-}
-
-// Unannotated says what a tool without annotations counts as.
-// +kubebuilder:validation:Enum=Destructive;Safe
-type Unannotated string
-
-const (
-	UnannotatedDestructive Unannotated = "Destructive"
-	UnannotatedSafe        Unannotated = "Safe"
-)
-
-// GateScope says which tools the gate holds.
-// +kubebuilder:validation:Enum=Destructive;Mutating
-type GateScope string
-
-const (
-	GateDestructive GateScope = "Destructive"
-	GateMutating    GateScope = "Mutating"
-)
-
-// BlockedTools says whether clients see blocked tools.
-// +kubebuilder:validation:Enum=List;Hide
-type BlockedTools string
-
-const (
-	BlockedList BlockedTools = "List"
-	BlockedHide BlockedTools = "Hide"
-)
-
-// Access allows or denies one feature.
-// +kubebuilder:validation:Enum=Allow;Deny
-type Access string
-
-const (
-	Allow Access = "Allow"
-	Deny  Access = "Deny"
-)
-
-// Expose says which parts of MCP are passed to clients.
-type Expose struct {
-	Tools       Access `json:"tools,omitempty"`
-	Resources   Access `json:"resources,omitempty"`
-	Prompts     Access `json:"prompts,omitempty"`
-	Completions Access `json:"completions,omitempty"`
-}
-
-// ClientFeatures says what the server may ask of its clients. Deny takes the capability out of what the server is told and
-// refuses the request.
-type ClientFeatures struct {
-	Sampling Access `json:"sampling,omitempty"`
-	// samplingTools defaults to Deny while the server is untrusted.
-	SamplingTools   Access `json:"samplingTools,omitempty"`
-	ElicitationForm Access `json:"elicitationForm,omitempty"`
-	// elicitationUrl defaults to Deny while the server is untrusted.
-	ElicitationURL Access `json:"elicitationUrl,omitempty"`
-	Roots          Access `json:"roots,omitempty"`
-}
-
-// Validation says how strictly arguments and results are held to their schemas.
-type Validation struct {
-	Arguments ValidationMode `json:"arguments,omitempty"`
-	Results   ValidationMode `json:"results,omitempty"`
-	// formats Assert checks the keyword format; Annotate reads it as a note, as JSON Schema 2020-12 does.
-	Formats FormatMode `json:"formats,omitempty"`
-}
-
-// ValidationMode is what a violation leads to.
-// +kubebuilder:validation:Enum=Enforce;Warn;Off
-type ValidationMode string
-
-const (
-	ValidationEnforce ValidationMode = "Enforce"
-	ValidationWarn    ValidationMode = "Warn"
-	ValidationOff     ValidationMode = "Off"
-)
-
-// FormatMode is what the keyword format means.
-// +kubebuilder:validation:Enum=Annotate;Assert
-type FormatMode string
-
-const (
-	FormatAnnotate FormatMode = "Annotate"
-	FormatAssert   FormatMode = "Assert"
-)
-
-// MCPServerStatus is what is true of the server now. It is written on change only.
-type MCPServerStatus struct {
-	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
-	Conditions         []metav1.Condition `json:"conditions,omitempty"`
-	// url is where clients in the cluster reach the server.
-	URL             string      `json:"url,omitempty"`
-	ServerInfo      *ServerInfo `json:"serverInfo,omitempty"`
-	ProtocolVersion string      `json:"protocolVersion,omitempty"`
-	// capabilities are those that the server declares: tools, resources, prompts, logging, completions.
-	Capabilities      []string      `json:"capabilities,omitempty"`
-	ToolsCount        *int32        `json:"toolsCount,omitempty"`
-	ResourcesCount    *int32        `json:"resourcesCount,omitempty"`
-	PromptsCount      *int32        `json:"promptsCount,omitempty"`
-	BlockedToolsCount *int32        `json:"blockedToolsCount,omitempty"`
-	Health            *HealthStatus `json:"health,omitempty"`
-	Replicas          *int32        `json:"replicas,omitempty"`
-	ReadyReplicas     *int32        `json:"readyReplicas,omitempty"`
-	Selector          string        `json:"selector,omitempty"`
-	// revisions records each revision that still has a pod, with the digest of its first whole catalogue.
-	Revisions         []RevisionStatus `json:"revisions,omitempty"`
-	RegistryDigest    string           `json:"registryDigest,omitempty"`
-	DispatcherVersion string           `json:"dispatcherVersion,omitempty"`
-}
-
-// ServerInfo is what the server says of itself.
-type ServerInfo struct {
-	Name    string `json:"name,omitempty"`
-	Version string `json:"version,omitempty"`
-}
-
-// HealthState is the outcome of probing.
-// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
-type HealthState string
-
-const (
-	Healthy       HealthState = "Healthy"
-	Unhealthy     HealthState = "Unhealthy"
-	HealthUnknown HealthState = "Unknown"
-)
-
-// HealthStatus is the last change of the server's health.
-type HealthStatus struct {
-	State               HealthState  `json:"state"`
-	Since               *metav1.Time `json:"since,omitempty"`
-	ConsecutiveFailures int32        `json:"consecutiveFailures,omitempty"`
-	ResponseTimeMs      int64        `json:"responseTimeMs,omitempty"`
-	Message             string       `json:"message,omitempty"`
-}
-
-// RevisionStatus is one revision: the hash of every field that reaches the server's process.
-type RevisionStatus struct {
-	Name                 string `json:"name"`
-	FirstCatalogueDigest string `json:"firstCatalogueDigest,omitempty"`
-}

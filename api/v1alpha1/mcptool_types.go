@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MCPTool is the policy, pin and approval target of one tool of one MCPServer. Discovery makes it, or a person beforehand.
+// MCPTool is one tool of one MCPServer: the place to switch it off, to override what the server says of it, and to admit a
+// changed definition. Discovery makes it; a person may write it beforehand. The spec is people's, the status is Toolgate's.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,14 +23,22 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Digest",type=string,priority=1,JSONPath=`.status.observed.digest`
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.status.observed.title`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.startsWith(self.spec.serverRef.name + '.')",messageExpression="'the name is <server>.<tool>, so it begins with ' + self.spec.serverRef.name + '.'",message="the name is <server>.<tool>, so it begins with the server's name and a dot"
+// +kubebuilder:validation:XValidation:rule="!(self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name == self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",messageExpression="'the MCPTool of this tool is named ' + self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",message="the MCPTool of such a tool is named <server>.<tool>, with - for _"
+// +kubebuilder:validation:XValidation:rule="(self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name.matches('-[0-9a-f]{8}$')",message="a tool name with anything but a-z, 0-9 and inner underscores can't be written as an object's name: use <server>.<the name in lower case, with - for all else>-<the first 8 hex digits of the sha256 of the tool's name>, as in: printf %s readFile | sha256sum | cut -c1-8"
 type MCPTool struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's name, namespace, labels and annotations. The name is <server>.<tool>, with - for _ in the
+	// tool's name.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// spec is what people decide about the tool. Discovery sets serverRef and toolName and nothing else.
 	// +required
-	Spec MCPToolSpec `json:"spec"`
+	Spec MCPToolSpec `json:"spec,omitzero"`
+	// status is what was observed of the tool, and whether it can be called. Toolgate writes it.
 	// +optional
-	Status MCPToolStatus `json:"status,omitempty"`
+	Status MCPToolStatus `json:"status,omitzero"`
 }
 
 // MCPToolList is a list of MCPTools.
@@ -43,109 +52,226 @@ type MCPToolList struct {
 
 // MCPToolSpec belongs to people; discovery sets serverRef and toolName only.
 type MCPToolSpec struct {
-	// serverRef names the MCPServer, in this namespace.
-	ServerRef ServerRef `json:"serverRef"`
-	// toolName is the tool's true name, compared byte for byte.
-	ToolName string `json:"toolName"`
-	// state Disabled refuses every call of the tool.
+	// serverRef names the MCPServer, in this namespace. It can't be changed.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serverRef can't be changed: an MCPTool belongs to one server; write another MCPTool for another server"
+	ServerRef ServerRef `json:"serverRef,omitzero"`
+	// toolName is the tool's true name as the server lists it, compared byte for byte. It can't be changed. Example:
+	// write_file.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="toolName can't be changed: write another MCPTool for another tool"
+	ToolName string `json:"toolName,omitempty"`
+	// state Disabled refuses every call of the tool and leaves it out of tools/list. Default: Enabled.
+	// +optional
 	State State `json:"state,omitempty"`
-	// timeoutSeconds is how long one call may take; it wins over the server's.
+	// timeoutSeconds is how long one call may take, in seconds; it wins over the server's. Default: spec.timeoutSeconds of
+	// the MCPServer.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// hints override what the server says of the tool.
+	// hints override what the server says of the tool in its annotations.
+	// +optional
 	Hints Hints `json:"hints,omitzero"`
-	// pin admits one definition by its digest; it wins over automatic admission.
+	// pin admits one definition by its digest; it wins over automatic admission. Default: spec.discovery.pinning of the
+	// MCPServer decides.
+	// +optional
 	Pin *Pin `json:"pin,omitempty"`
-	// contract is what people promise of the tool.
+	// contract is what people promise of the tool to those who use it.
+	// +optional
 	Contract *Contract `json:"contract,omitempty"`
-	// ruleSets names RuleSets of this namespace that govern this tool, beside those that select it.
+	// ruleSets names RuleSets of this namespace that govern this tool, beside those that select it. One that is missing or
+	// does not compile denies every call of the tool until it is there.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
 	RuleSets []string `json:"ruleSets,omitempty"`
 }
 
 // ServerRef names an MCPServer of the same namespace.
 type ServerRef struct {
-	Name string `json:"name"`
+	// name of the MCPServer.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!format.dns1035Label().validate(self).hasValue()",message="the name of an MCPServer in this namespace: lower-case letters, digits and hyphens, beginning with a letter"
+	Name string `json:"name,omitempty"`
 }
 
-// Hint overrides one annotation of a tool.
+// Hint is one annotation of a tool, True or False.
 // +kubebuilder:validation:Enum="True";"False"
 type Hint string
 
+// Values of Hint.
 const (
 	HintTrue  Hint = "True"
 	HintFalse Hint = "False"
 )
 
-// Hints override the annotations of a tool.
+// Hints override the annotations of a tool. What is absent is left to the server.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || self.readOnly != 'True' || !has(self.destructive) || self.destructive != 'True'",message="a tool can't be read-only and destructive: set one of readOnly and destructive to False, or leave it out"
 type Hints struct {
+	// destructive True holds the tool back while the server is Untrusted; False lets it through.
+	// +optional
 	Destructive Hint `json:"destructive,omitempty"`
-	ReadOnly    Hint `json:"readOnly,omitempty"`
-	Idempotent  Hint `json:"idempotent,omitempty"`
-	OpenWorld   Hint `json:"openWorld,omitempty"`
+	// readOnly True says that the tool changes nothing, and so can't be destructive.
+	// +optional
+	ReadOnly Hint `json:"readOnly,omitempty"`
+	// idempotent True says that a second call with the same arguments changes nothing more. Clients and rules see it.
+	// +optional
+	Idempotent Hint `json:"idempotent,omitempty"`
+	// openWorld True says that the tool reaches things outside, such as the web. Clients and rules see it.
+	// +optional
+	OpenWorld Hint `json:"openWorld,omitempty"`
 }
 
 // Pin admits one definition.
 type Pin struct {
-	// digest is v1:sha256: and 64 hex digits, as in status.observed.digest.
-	Digest string `json:"digest"`
+	// digest of the definition to admit, as status.observed.digest shows it: v1:sha256: and 64 hex digits.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v1:sha256:[0-9a-f]{64}$')",message="a digest is v1:sha256: and 64 lower-case hex digits; copy it from status.observed.digest"
+	Digest string `json:"digest,omitempty"`
 }
 
 // Contract is what people promise of the tool.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.version) || has(self.deprecatedIn)",message="set version, deprecatedIn, or both"
 type Contract struct {
-	// version is the tool's semantic version. Rules see it as tool.version.
+	// version is the tool's semantic version. Rules see it as tool.version. Example: 1.4.0.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')",message="a semantic version, such as 1.4.0"
 	Version string `json:"version,omitempty"`
-	// deprecatedIn is the version from which on the tool should not be used.
+	// deprecatedIn is the version from which on the tool should not be used any more. Example: 2.0.0.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')",message="a semantic version, such as 2.0.0"
 	DeprecatedIn string `json:"deprecatedIn,omitempty"`
 }
 
 // MCPToolStatus is what was observed of the tool, and what is admitted.
 type MCPToolStatus struct {
-	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
-	Conditions         []metav1.Condition `json:"conditions,omitempty"`
-	Observed           *ObservedTool      `json:"observed,omitempty"`
+	// conditions are Registered, Callable and Ready. Callable=False says what blocks the tool.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// observed is the definition that the server lists.
+	// +optional
+	Observed *ObservedTool `json:"observed,omitempty"`
 	// pins are the admitted definitions by revision of the server.
-	Pins        []RevisionPin      `json:"pins,omitempty"`
+	// +optional
+	// +listType=map
+	// +listMapKey=revision
+	// +kubebuilder:validation:MaxItems=64
+	Pins []RevisionPin `json:"pins,omitempty"`
+	// destructive says whether the tool counts as destructive, and why.
+	// +optional
 	Destructive *DestructiveStatus `json:"destructive,omitempty"`
 }
 
-// ObservedTool is the definition that the server lists.
+// ObservedTool is the definition that the server lists. All of it is the server's word.
 type ObservedTool struct {
-	Title       string           `json:"title,omitempty"`
-	Description string           `json:"description,omitempty"`
+	// title for people.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Title string `json:"title,omitempty"`
+	// description that models read, cut after 16384 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	Description string `json:"description,omitempty"`
+	// annotations are the server's own hints.
+	// +optional
 	Annotations *ToolAnnotations `json:"annotations,omitempty"`
-	// inputSchema is for reading; the digest is over the original.
-	InputSchema  *runtime.RawExtension `json:"inputSchema,omitempty"`
+	// inputSchema is the JSON Schema of the arguments. It is for reading: the digest is over the original.
+	// +optional
+	// +structType=atomic
+	// +kubebuilder:pruning:PreserveUnknownFields
+	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
+	// outputSchema is the JSON Schema of structured results. It is for reading: the digest is over the original.
+	// +optional
+	// +structType=atomic
+	// +kubebuilder:pruning:PreserveUnknownFields
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// schemaOmitted says which schemas are too large to be shown here.
+	// schemaOmitted says which of inputSchema and outputSchema are too large to be shown here (16 KiB).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:MaxLength=16
 	SchemaOmitted []string `json:"schemaOmitted,omitempty"`
-	Digest        string   `json:"digest,omitempty"`
+	// digest of the whole definition, as spec.pin.digest takes it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Digest string `json:"digest,omitempty"`
 	// variants is how many different definitions the replicas list.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
 	Variants int32 `json:"variants,omitempty"`
 }
 
-// ToolAnnotations are the server's own hints.
+// ToolAnnotations are the server's own hints. What is absent was not said.
 type ToolAnnotations struct {
-	ReadOnly    Hint `json:"readOnly,omitempty"`
+	// readOnly is readOnlyHint: the tool changes nothing.
+	// +optional
+	ReadOnly Hint `json:"readOnly,omitempty"`
+	// destructive is destructiveHint: the tool can destroy something.
+	// +optional
 	Destructive Hint `json:"destructive,omitempty"`
-	Idempotent  Hint `json:"idempotent,omitempty"`
-	OpenWorld   Hint `json:"openWorld,omitempty"`
+	// idempotent is idempotentHint: a second call with the same arguments changes nothing more.
+	// +optional
+	Idempotent Hint `json:"idempotent,omitempty"`
+	// openWorld is openWorldHint: the tool reaches things outside.
+	// +optional
+	OpenWorld Hint `json:"openWorld,omitempty"`
 }
 
 // RevisionPin is the admitted definition of one revision.
 type RevisionPin struct {
-	Revision string `json:"revision"`
-	Digest   string `json:"digest"`
+	// revision of the server, as in its status.revisions.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Revision string `json:"revision,omitempty"`
+	// digest of the definition that is admitted for it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Digest string `json:"digest,omitempty"`
 }
 
 // DestructiveStatus says whether the tool counts as destructive, and why.
 type DestructiveStatus struct {
-	Verdict Hint       `json:"verdict"`
-	Because HintSource `json:"because"`
+	// verdict is True where the tool counts as destructive.
+	// +required
+	Verdict Hint `json:"verdict,omitempty"`
+	// because is Override (spec.hints), Annotation (the server's) or Default (the server says nothing).
+	// +required
+	Because HintSource `json:"because,omitempty"`
 }
 
 // HintSource is where a verdict comes from.
 // +kubebuilder:validation:Enum=Override;Annotation;Default
 type HintSource string
 
+// Sources of a verdict.
 const (
 	HintOverride   HintSource = "Override"
 	HintAnnotation HintSource = "Annotation"

@@ -1,0 +1,100 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// testCase is one file of testdata. The object is created, or it is created as From and then updated to be Object.
+type testCase struct {
+	// Refused is what the refusal must say; empty means that the object is accepted.
+	Refused string         `json:"refused,omitempty"`
+	From    map[string]any `json:"from,omitempty"`
+	Object  map[string]any `json:"object"`
+}
+
+func TestCases(t *testing.T) {
+	s := need(t)
+	files, err := filepath.Glob("testdata/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".yaml")
+		t.Run(strings.ReplaceAll(name, "-", " "), func(t *testing.T) {
+			t.Parallel()
+			tc := load(t, file)
+			err := s.apply(t, tc)
+			switch {
+			case tc.Refused == "" && err != nil:
+				t.Errorf("want accepted, got: %v", err)
+			case tc.Refused != "" && err == nil:
+				t.Errorf("want refused with %q, got accepted", tc.Refused)
+			case tc.Refused != "" && !strings.Contains(err.Error(), tc.Refused):
+				t.Errorf("want refused with %q, got: %v", tc.Refused, err)
+			case tc.Refused != "" && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+				t.Errorf("want a refusal of the object, got: %v", err)
+			}
+		})
+	}
+	t.Logf("%d cases", len(files))
+}
+
+func load(t *testing.T, file string) testCase {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tc testCase
+	if err := yaml.UnmarshalStrict(data, &tc); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if tc.Object == nil {
+		t.Fatalf("%s has no object", file)
+	}
+	return tc
+}
+
+// apply writes the case's object without storing it, in a namespace of the case's own where it has to be stored first.
+func (s *apiServer) apply(t *testing.T, tc testCase) error {
+	t.Helper()
+	ctx := context.Background()
+	object := &unstructured.Unstructured{Object: tc.Object}
+	if tc.From == nil {
+		object.SetNamespace("default")
+		return s.client.Create(ctx, object, client.DryRunAll)
+	}
+	namespace := s.namespace(t)
+	from := &unstructured.Unstructured{Object: tc.From}
+	from.SetNamespace(namespace)
+	if err := s.client.Create(ctx, from); err != nil {
+		t.Fatalf("creating the object to update: %v", err)
+	}
+	object.SetNamespace(namespace)
+	object.SetResourceVersion(from.GetResourceVersion())
+	return s.client.Update(ctx, object, client.DryRunAll)
+}
+
+// namespace makes a namespace. It stays until the API server ends with the tests.
+func (s *apiServer) namespace(t *testing.T) string {
+	t.Helper()
+	ns := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": "case-"},
+	}}
+	if err := s.client.Create(context.Background(), ns); err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	return ns.GetName()
+}
