@@ -143,18 +143,14 @@ func (w *wire) ask(ctx context.Context, question record, want recordType, files 
 	return answer, nil
 }
 
-func (w *wire) exchange(question record, files []*os.File) (record, error) {
-	if err := w.send(question, files...); err != nil {
-		return record{}, err
+func (w *wire) exchange(question record, files []*os.File) (answer record, err error) {
+	if err = w.send(question, files...); err == nil {
+		answer, err = w.receive()
 	}
-	answer, err := w.receive()
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET):
-		return record{}, fmt.Errorf("the launcher closed the connection; it does so to users that it was not told to allow, and this is user %d: %w", os.Getuid(), err)
-	case err != nil:
-		return record{}, fmt.Errorf("reading the launcher's answer: %w", err)
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) {
+		return answer, fmt.Errorf("the launcher closed the connection, as it does to users that it was not told to allow (this is user %d): %w", os.Getuid(), err)
 	}
-	return answer, nil
+	return answer, err
 }
 
 // follow takes in what the launcher says of p, until it has ended all of it.

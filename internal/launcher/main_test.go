@@ -86,6 +86,8 @@ func init() {
 		"env":         func() { fmt.Println(strings.Join(os.Environ(), "\x00")) },
 		"cwd":         func() { dir, _ := os.Getwd(); fmt.Println(dir) },
 		"serve":       serveMode,
+		"intruder":    intruder,
+		"stray":       stray,
 	}
 }
 
@@ -165,9 +167,12 @@ func tree() {
 func daemonize() {
 	cmd := again("stubborn")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if os.Args[1] == "stdio" {
+	switch os.Args[1] {
+	case "stdio":
 		cmd.Env = []string{modeVariable + "=stubborn"}
 		cmd.Stderr = os.Stderr
+	case "nothing":
+		cmd.Env = []string{modeVariable + "=stubborn"}
 	}
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -199,6 +204,25 @@ func orphanFlow() {
 	}
 	fmt.Println("left")
 	echo()
+}
+
+// stray leaves an orphan without any trace of the child, prints its pid, and echoes.
+func stray() {
+	d := again("daemonize")
+	d.Args = append(d.Args, "nothing")
+	out, err := d.Output()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Print(string(out))
+	echo()
+}
+
+// intruder is a child that takes itself for a dispatcher.
+func intruder() {
+	_, err := Dial(context.Background(), os.Getenv(socketVariable))
+	fmt.Println(err)
 }
 
 // serveMode is a launcher in a process of its own.

@@ -95,29 +95,26 @@ func eachLine(r io.Reader, emit func(string)) {
 }
 
 // cleanLine makes one line of text that a log and a status may show: valid
-// UTF-8 without control characters (a carriage return or an escape sequence
-// could pass for another child's line), at most maxLineBytes and a mark.
+// UTF-8 of at most maxLineBytes, without control and format characters (a
+// carriage return or an escape sequence could pass for another child's line, a
+// change of direction for other words). It leaves what it has made as it is.
 func cleanLine(b []byte) string {
 	cut := len(bytes.TrimRight(b, "\r\n")) > maxLineBytes
 	b = escape.ReplaceAll(b, nil)
 	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return -1
+		if unicode.IsGraphic(r) || r == '\t' {
+			return r
 		}
-		return r
+		return -1
 	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
-	if len(s) > maxLineBytes {
-		cut = true
-		end := maxLineBytes
-		for !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = s[:end]
+	if !cut && len(s) <= maxLineBytes {
+		return s
 	}
-	if cut {
-		s += cutMark
+	end := min(len(s), maxLineBytes-len(cutMark))
+	for end < len(s) && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s
+	return s[:end] + cutMark
 }
 
 // cleanLines bounds and cleans lines that came from the launcher.
@@ -125,7 +122,7 @@ func cleanLines(lines []string) []string {
 	lines = lines[max(0, len(lines)-maxTailLines):]
 	clean := make([]string, 0, len(lines))
 	for _, l := range lines {
-		clean = append(clean, cleanLine([]byte(strings.TrimSuffix(l, cutMark))))
+		clean = append(clean, cleanLine([]byte(l)))
 	}
 	return clean
 }

@@ -95,7 +95,7 @@ func (w *wire) send(r record, files ...*os.File) error {
 func (w *wire) receive() (record, error) {
 	n, _, flags, _, err := w.ReadMsgUnix(w.buf, nil)
 	if err != nil {
-		return record{}, err
+		return record{}, fmt.Errorf("receiving a record: %w", err)
 	}
 	return decodeRecord(w.buf[:n], flags&^unix.MSG_CTRUNC)
 }
@@ -105,7 +105,7 @@ func (w *wire) receiveFiles(count int) (record, []*os.File, error) {
 	oob := make([]byte, unix.CmsgSpace(4*count))
 	n, oobn, flags, _, err := w.ReadMsgUnix(w.buf, oob)
 	if err != nil {
-		return record{}, nil, err
+		return record{}, nil, fmt.Errorf("receiving a record: %w", err)
 	}
 	files, err := filesOf(oob[:oobn])
 	if err != nil {
