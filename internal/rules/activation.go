@@ -26,8 +26,11 @@ type lazyArgs struct {
 	done    bool
 	value   any // map[string]any, or *types.Err
 	size    int
-	members map[string]int // size of each member; made when first asked for
+	members map[string]memberSize // made when first asked for
 }
+
+// memberSize is the size of one argument: of all of it, and of the largest value directly within it.
+type memberSize struct{ whole, part int }
 
 func newActivation(in *Input) *activation {
 	a := &activation{in: in, contextSize: -1}
@@ -126,30 +129,48 @@ func (a *activation) context() int {
 	return a.contextSize
 }
 
-// sizeAt gives the size of the largest value at or below a path. Paths into the arguments are told apart by their
-// first member.
-func (a *activation) sizeAt(path []string) int {
+// sizeAt gives the size of the largest value at or below a path, or false where the path starts nowhere. Paths into the
+// arguments are told apart by their first two steps.
+func (a *activation) sizeAt(path []string) (size int, known bool) {
 	switch {
 	case len(path) == 0:
-		return max(a.decoded(varArgs).size, a.decoded(varRawArgs).size, a.context())
+		return max(a.decoded(varArgs).size, a.decoded(varRawArgs).size, a.context()), true
+	case objectVariables[path[0]] != nil:
+		return a.context(), true
 	case path[0] != varArgs && path[0] != varRawArgs:
-		if objectVariables[path[0]] != nil {
-			return a.context()
-		}
-		return a.sizeAt(nil) // a variable of the expression's own
+		return 0, false
 	}
 	l := a.decoded(path[0])
-	members, _ := l.value.(map[string]any)
 	if len(path) == 1 || strings.HasPrefix(path[1], "@") {
-		return l.size
+		return l.size, true
 	}
 	if l.members == nil {
-		l.members = make(map[string]int, len(members))
-		for name, value := range members {
-			l.members[name] = measure(value)
-		}
+		l.members = memberSizes(l.value)
 	}
-	return l.members[path[1]] // 0 where there is none: reading it ends the evaluation
+	if len(path) == 2 {
+		return l.members[path[1]].whole, true // 0 where there is none: reading it ends the evaluation
+	}
+	return l.members[path[1]].part, true
+}
+
+func memberSizes(args any) map[string]memberSize {
+	members, _ := args.(map[string]any)
+	sizes := make(map[string]memberSize, len(members))
+	for name, value := range members {
+		size := memberSize{whole: measure(value)}
+		switch value := value.(type) {
+		case []any:
+			for _, element := range value {
+				size.part = max(size.part, measure(element))
+			}
+		case map[string]any:
+			for key, member := range value {
+				size.part = max(size.part, len(key), measure(member))
+			}
+		}
+		sizes[name] = size
+	}
+	return sizes
 }
 
 // contextSize is the size of the largest value outside of the arguments.

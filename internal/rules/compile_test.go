@@ -134,14 +134,16 @@ func TestLargeValues(t *testing.T) {
 		when, args string
 		wantError  string
 	}{
-		"a long list and a cheap loop":       {when: `args.l.exists(x, x == 2)`, args: `{"l":[` + many(50_000, "1") + `]}`},
-		"a huge list and a loop in a loop":   {when: `args.l.exists(x, ["a","b","c","d","e","f","g","h"].exists(y, x == y))`, args: `{"l":[` + many(200_000, "1") + `]}`, wantError: "too large"},
-		"a long text":                        {when: `args.t.contains("needle")`, args: `{"t":` + text(1_000_000) + `}`},
-		"a huge text and a pattern":          {when: `args.t.matches("^[b-z]+[0-9]+[b-z]+[0-9]+$")`, args: `{"t":` + text(2_000_000) + `}`, wantError: "too large"},
-		"a loop beside a long text":          {when: `args.l.exists(x, x.matches("^[b-z]+[0-9]+$"))`, args: `{"t":` + text(1_000_000) + `,"l":["a","a"]}`},
-		"a few searches in a long text":      {when: `["b","c","d"].exists(x, args.t.contains(x))`, args: `{"t":` + text(1_000_000) + `}`},
-		"long claims of the client":          {when: `client.claimed.exists(k, k.matches("^[b-z]+[0-9]+$"))`, args: `{}`, wantError: "too large"},
-		"and a rule that does not read them": {when: `args.?x.orValue("") == "y"`, args: `{}`},
+		"a long list and a cheap loop":              {when: `args.l.exists(x, x == 2)`, args: `{"l":[` + many(50_000, "1") + `]}`},
+		"a huge list and a loop in a loop":          {when: `args.l.exists(x, ["a","b","c","d","e","f","g","h"].exists(y, x == y))`, args: `{"l":[` + many(200_000, "1") + `]}`, wantError: "too large"},
+		"a long text":                               {when: `args.t.contains("needle")`, args: `{"t":` + text(1_000_000) + `}`},
+		"a huge text and a pattern":                 {when: `args.t.matches("^[b-z]+[0-9]+[b-z]+[0-9]+$")`, args: `{"t":` + text(2_000_000) + `}`, wantError: "too large"},
+		"a loop beside a long text":                 {when: `args.l.exists(x, x.matches("^[b-z]+[0-9]+$"))`, args: `{"t":` + text(1_000_000) + `,"l":["a","a"]}`},
+		"a few searches in a long text":             {when: `["b","c","d"].exists(x, args.t.contains(x))`, args: `{"t":` + text(1_000_000) + `}`},
+		"parts of a text that is split":             {when: `args.t.split("/").exists(x, x.contains("b"))`, args: `{"t":` + text(2000) + `}`},
+		"a pattern over a long list of short words": {when: `args.l.exists(x, x.find("[0-9]+") == "7")`, args: `{"l":[` + many(4000, text(5)) + `]}`},
+		"long claims of the client":                 {when: `client.claimed.exists(k, k.matches("^[b-z]+[0-9]+$"))`, args: `{}`, wantError: "too large"},
+		"and a rule that does not read them":        {when: `args.?x.orValue("") == "y"`, args: `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := call(tc.args)

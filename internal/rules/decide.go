@@ -42,59 +42,66 @@ func Decide(sets []*Compiled, in Input) Decision { return decide(sets, in, false
 func Evaluate(sets []*Compiled, in Input) Decision { return decide(sets, in, true) }
 
 func decide(sets []*Compiled, in Input, trace bool) Decision {
-	var d Decision
-	var winners [3]*finding // by class
-	a := newActivation(&in)
+	v := verdict{a: newActivation(&in), trace: trace}
 	for _, c := range sets {
-		if !c.Governs(in.Tool, in.Call.Method) {
-			continue
-		}
-		found := c.findings(a)
-		for i := range found {
-			f := &found[i]
-			if trace {
-				d.Trace = append(d.Trace, f.hit(a))
-			}
-			if !f.counts() {
-				continue
-			}
-			if c.enforcement() == Audit {
-				if f.action() != Allow {
-					d.Audited = append(d.Audited, f.hit(a))
-				}
-				continue
-			}
-			if f.action() == Warn {
-				d.Warnings = append(d.Warnings, f.hit(a))
-			}
-			if winner := &winners[class(c.set.Type)]; f.decides() && (*winner == nil || before(f, *winner) < 0) {
-				*winner = f
+		if c.Governs(in.Tool, in.Call.Method) {
+			for _, f := range c.findings(v.a) {
+				v.take(&f)
 			}
 		}
 	}
-	sortHits(d.Warnings)
-	sortHits(d.Audited)
-	sortHits(d.Trace)
-	d.settle(winners[:], a)
-	return d
+	sortHits(v.d.Warnings)
+	sortHits(v.d.Audited)
+	sortHits(v.d.Trace)
+	v.settle()
+	return v.d
+}
+
+// verdict gathers findings into a decision.
+type verdict struct {
+	d       Decision
+	a       *activation
+	trace   bool
+	winners [3]*finding // by class
+	failed  *finding    // a Warn that failed: it decides nothing, but the verdict is at least Warn
+}
+
+func (v *verdict) take(f *finding) {
+	if v.trace {
+		v.d.Trace = append(v.d.Trace, f.hit(v.a))
+	}
+	switch {
+	case !f.counts():
+		return
+	case f.set.enforcement() == Audit:
+		if f.action() != Allow {
+			v.d.Audited = append(v.d.Audited, f.hit(v.a))
+		}
+		return
+	case f.action() == Warn:
+		v.d.Warnings = append(v.d.Warnings, f.hit(v.a))
+	}
+	place := &v.winners[class(f.set.set.Type)]
+	if !f.decides() {
+		place = &v.failed
+	}
+	if *place == nil || before(f, *place) < 0 {
+		*place = f
+	}
 }
 
 // settle takes the strictest of the classes' verdicts.
-func (d *Decision) settle(winners []*finding, a *activation) {
+func (v *verdict) settle() {
 	var strictest *finding
-	for _, f := range winners {
+	for _, f := range append(v.winners[:], v.failed) {
 		if f != nil && (strictest == nil || strictness(f.action()) > strictness(strictest.action())) {
 			strictest = f
 		}
 	}
 	if strictest == nil {
-		if len(d.Warnings) > 0 { // of rules that failed, and so decide nothing
-			d.Action, d.Set, d.Rule = Warn, d.Warnings[0].Set, d.Warnings[0].Rule
-			d.Message, d.Error = d.Warnings[0].Message, d.Warnings[0].Error
-		}
 		return
 	}
-	h := strictest.hit(a)
-	d.Action, d.Set, d.Rule = h.Action, h.Set, h.Rule
-	d.Message, d.Error, d.Violations = h.Message, h.Error, h.Violations
+	h := strictest.hit(v.a)
+	v.d.Action, v.d.Set, v.d.Rule = h.Action, h.Set, h.Rule
+	v.d.Message, v.d.Error, v.d.Violations = h.Message, h.Error, h.Violations
 }

@@ -70,13 +70,20 @@ func compileExpression(text string, want *cel.Type) (*expression, []RuleError) {
 }
 
 // estimate gives the most that an evaluation costs when values have these sizes.
+//
+// The elements of a list that the expression makes itself have no path. For them CEL may know a size, or nothing at all,
+// so both are tried: to let CEL tell, and to take them to be as large as any value of the call. Each gives a bound.
 func estimate(checked *cel.Ast, of sizes) (uint64, error) {
 	env, err := environment()
 	if err != nil {
 		return 0, err
 	}
-	cost, err := env.EstimateCost(checked, of)
-	return cost.Max, err
+	pessimist, err := env.EstimateCost(checked, estimator{of, true})
+	if err != nil || pessimist.Max <= MaxCost {
+		return pessimist.Max, err
+	}
+	trusting, err := env.EstimateCost(checked, estimator{of, false})
+	return min(pessimist.Max, trusting.Max), err
 }
 
 func units(cost uint64) string {
@@ -160,21 +167,37 @@ func (e *expression) holds(a *activation) (bool, error) {
 	return bool(b), nil
 }
 
-// sizes tells CEL's estimator how large a value is, by the path to it: a variable, then names of fields or members. It
-// must not rely on more than the first two steps of a path; a value without a path may be any.
-type sizes func(path []string) int
+// sizes tells how large a value is, by the path to it: a variable, then names of fields or members, and @items and the
+// like. It gives false for a path that starts with none of our variables. Only the first three steps of a path can be relied
+// upon: the estimator shares the memory of longer ones.
+type sizes func(path []string) (size int, known bool)
 
 // uniform takes every value to be of one size.
 func uniform(size int) sizes {
-	return func([]string) int { return size }
+	return func(path []string) (int, bool) {
+		return size, len(path) == 0 || path[0] == varArgs || path[0] == varRawArgs || objectVariables[path[0]] != nil
+	}
+}
+
+// estimator tells sizes to CEL's own cost estimation.
+type estimator struct {
+	sizes     sizes
+	pessimist bool // take what has no path to be as large as the largest value
 }
 
 // EstimateSize implements checker.CostEstimator.
-func (s sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
-	return &checker.SizeEstimate{Min: 0, Max: uint64(s(node.Path()))}
+func (e estimator) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
+	size, known := e.sizes(node.Path())
+	if !known && !e.pessimist {
+		return nil
+	}
+	if !known {
+		size, _ = e.sizes(nil)
+	}
+	return &checker.SizeEstimate{Min: 0, Max: uint64(size)}
 }
 
 // EstimateCallCost implements checker.CostEstimator.
-func (sizes) EstimateCallCost(function, overloadID string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+func (estimator) EstimateCallCost(function, overloadID string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	return nil
 }

@@ -115,13 +115,16 @@ func TestErrorsNeverLoosen(t *testing.T) {
 		before := decide(t, sets)
 		for i := range sets {
 			for j := range sets[i].Rules {
+				if sets[i].Rules[j].Action == rules.Allow && before.Action == rules.Allow {
+					continue // to lose the Allow that decides tightens, though it is no stricter verdict
+				}
 				if sets[i].Rules[j].When == on && rapid.Bool().Draw(t, "fail") {
 					sets[i].Rules[j].When = failing
 				}
 			}
 		}
 		after := decide(t, sets)
-		if before.Action != rules.Allow && strict(after.Action) < strict(before.Action) {
+		if strict(after.Action) < strict(before.Action) {
 			t.Fatalf("errors loosen %s to %s", before.Action, after.Action)
 		}
 	})
@@ -147,7 +150,7 @@ func TestConcurrency(t *testing.T) {
 			for range 50 {
 				d := rules.Evaluate(sets, call(args))
 				if d.Action != rules.Warn || d.Message == "" {
-					t.Errorf("%+v", d)
+					t.Errorf("%s by %s: %q", d.Action, d.Set, d.Error)
 					return
 				}
 			}
