@@ -89,6 +89,6 @@ func (c *foldCheck) add(at int, key []byte, declared *Declared) *collision {
 
 // asSent returns a key unescaped and not folded.
 func (c *foldCheck) asSent(r keyRef) string {
-	end := skipString(c.data, int(r.at))
-	return string(unescape(nil, c.data[r.at+1:end-1]))
+	key, _ := content(c.data, int(r.at))
+	return string(unescape(nil, key))
 }

@@ -6,6 +6,7 @@ package jsonrpc
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ const (
 
 // Limits bounds what Check and Parse accept. The zero value means the defaults.
 type Limits struct {
-	MaxBytes    int // length of the input in bytes; 0 means DefaultMaxBytes
+	MaxBytes    int // length of the input in bytes; 0 means DefaultMaxBytes, and 2 GiB is the most there can be
 	MaxDepth    int // arrays and objects open at once, the outermost counted; 0 means DefaultMaxDepth
 	MaxDigits   int // digits of one number before its exponent; 0 means no bound
 	MaxExponent int // magnitude of one number's written exponent; 0 means no bound
@@ -29,6 +30,7 @@ func (l Limits) withDefaults() Limits {
 	if l.MaxBytes == 0 {
 		l.MaxBytes = DefaultMaxBytes
 	}
+	l.MaxBytes = min(l.MaxBytes, math.MaxInt32) // keyRef has 32 bits
 	if l.MaxDepth == 0 {
 		l.MaxDepth = DefaultMaxDepth
 	}

@@ -48,10 +48,9 @@ func (w *walker) next(keyed bool) (it item, ok bool) {
 	}
 	it.start = i
 	if keyed {
-		end := skipString(w.data, i)
-		it.key = w.data[i+1 : max(i+1, end-1)]
+		it.key, i = content(w.data, i)
 		it.escaped = skipPlain(it.key, 0) < len(it.key)
-		i = skipSpace(w.data, end)
+		i = skipSpace(w.data, i)
 		i = skipSpace(w.data, min(i+1, len(w.data)))
 	}
 	it.value = i
@@ -170,6 +169,12 @@ func trim(raw []byte) []byte {
 		raw = raw[:len(raw)-1]
 	}
 	return raw
+}
+
+// content returns what stands between the quotes of the string that begins at i, and the index after it.
+func content(data []byte, i int) ([]byte, int) {
+	end := skipString(data, i)
+	return data[i+1 : max(i+1, end-1)], end
 }
 
 // skipString returns the index after the string that begins at i.
