@@ -190,7 +190,7 @@ type Container struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=16384
-	// +kubebuilder:validation:XValidation:rule="self[0] != ''",message="the first entry is the program to start and can't be empty"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] != ''",message="the first entry is the program to start and can't be empty"
 	Command []string `json:"command,omitempty"`
 	// args follow the command. Example: [--read-only].
 	// +optional
