@@ -20,7 +20,9 @@ import (
 )
 
 func TestChildEchoes(t *testing.T) {
-	onBoth(t, options("echo"), func(t *testing.T, s spawner) {
+	o := options("echo")
+	o.Grace = time.Hour
+	onBoth(t, o, func(t *testing.T, s spawner) {
 		p := spawn(t, s)
 		if got := say(t, p, "hello"); got != "hello" {
 			t.Errorf("the child answered %q", got)
@@ -41,7 +43,9 @@ func TestChildEchoes(t *testing.T) {
 
 func TestManyChildrenLeaveNothing(t *testing.T) {
 	const rounds = 200
-	onBoth(t, options("echo"), func(t *testing.T, s spawner) {
+	o := options("")
+	o.Command = []string{"cat"}
+	onBoth(t, o, func(t *testing.T, s spawner) {
 		mustClose(t, spawn(t, s)) // what is made once is made
 		eventually(t, "the first child is gone", func() bool { return len(children()) == 0 })
 		quiet := goleak.IgnoreCurrent()
@@ -68,9 +72,10 @@ func TestEndOfAChild(t *testing.T) {
 		Tail   []string
 	}
 	tests := map[string]struct {
-		mode string
-		act  func(t *testing.T, p *Process)
-		want end
+		mode  string
+		grace time.Duration
+		act   func(t *testing.T, p *Process)
+		want  end
 	}{
 		"fails before its first byte": {
 			mode: "fail",
@@ -87,7 +92,7 @@ func TestEndOfAChild(t *testing.T) {
 			want: end{Code: -1, Signal: "SIGKILL"},
 		},
 		"may finish its work after the end of stdin": {
-			mode: "goodbye",
+			mode: "goodbye", grace: time.Hour,
 			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
 			want: end{Tail: []string{"flushed"}},
 		},
@@ -100,7 +105,7 @@ func TestEndOfAChild(t *testing.T) {
 			want: end{Code: -1, Signal: "SIGKILL"},
 		},
 		"never reads and heeds SIGTERM": {
-			mode: "sleep",
+			mode: "sleep", grace: 5 * time.Second,
 			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
 			want: end{Code: -1, Signal: "SIGTERM"},
 		},
@@ -108,8 +113,8 @@ func TestEndOfAChild(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := options(tc.mode)
-			if tc.mode == "goodbye" || tc.mode == "sleep" {
-				o.Grace = 20 * time.Second // SIGTERM comes at a fifth: never before the work is done, or in time
+			if tc.grace != 0 {
+				o.Grace = tc.grace
 			}
 			onBoth(t, o, func(t *testing.T, s spawner) {
 				p := spawn(t, s)

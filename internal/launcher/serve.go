@@ -39,6 +39,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(o.Socket)
 	defer listener.Close()
 	if err := kin.join(); err != nil {
 		return err
@@ -77,23 +78,23 @@ type server struct {
 	control *control
 }
 
-// listen makes the socket, in place of one that an earlier run left.
+// listen makes the socket, in place of one that an earlier run left. It gets its
+// name last, so that whoever finds it can connect.
 func listen(path string) (*net.UnixListener, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case err == nil && info.Mode()&os.ModeSocket == 0:
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
 		return nil, fmt.Errorf("%s is there and is no socket: remove it, or name another path with --socket", path)
-	case err == nil:
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("removing the socket of an earlier run: %w", err)
-		}
 	}
-	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	made := path + ".new"
+	if err := os.Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("removing the socket of an earlier run: %w", err)
+	}
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: made, Net: "unixpacket"})
 	if err != nil {
-		return nil, fmt.Errorf("listening on %q (its directory must exist, and a path holds 107 bytes at most): %w", path, err)
+		return nil, fmt.Errorf("listening on %q (its directory must exist, and the path may have 103 bytes): %w", path, err)
 	}
+	l.SetUnlinkOnClose(false) // it has another name by then
 	// The dispatcher has another user id; who connects is checked by checkPeer.
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := errors.Join(os.Chmod(made, 0o666), os.Rename(made, path)); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("opening the socket to the dispatcher's user: %w", err)
 	}

@@ -258,7 +258,7 @@ func TestServeNeedsItsSocketAndCommand(t *testing.T) {
 		"no command":                     {ServeOptions{Socket: dir + "/s"}, "after --"},
 		"a file in the socket's place":   {ServeOptions{Socket: plain, Command: []string{"x"}}, "is no socket"},
 		"a directory that is not there":  {ServeOptions{Socket: dir + "/no/s", Command: []string{"x"}}, "directory must exist"},
-		"a path too long for the kernel": {ServeOptions{Socket: dir + "/" + strings.Repeat("s", 120), Command: []string{"x"}}, "107 bytes"},
+		"a path too long for the kernel": {ServeOptions{Socket: dir + "/" + strings.Repeat("s", 120), Command: []string{"x"}}, "103 bytes"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
