@@ -106,7 +106,7 @@ func (s *session) request(in *incoming) {
 		return
 	}
 	defer s.finish(in.ID)
-	request.Source, request.Owner = s, c
+	request.Source, request.Owner, in.session = s, c, true
 	h.do(ctx, in, request)
 }
 

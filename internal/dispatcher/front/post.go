@@ -24,6 +24,7 @@ type incoming struct {
 	reply   *reply
 	address string
 	modern  bool
+	session bool // the message belongs to a session
 }
 
 // post takes one message: strict parse, then the caller's rate, then its era.
@@ -132,6 +133,9 @@ func progressTo(r *reply, token []byte) func([]byte) {
 func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Request) {
 	defer in.reply.patience()()
 	answer := h.Pipeline.Do(ctx, request)
+	if answer.Refusal != nil && answer.Refusal.Reason == pipeline.ReasonDraining && in.session {
+		answer.Refusal = sessionNotFound() // so that the client begins another, which another replica answers
+	}
 	switch {
 	case answer.Cancelled:
 		in.reply.withhold()

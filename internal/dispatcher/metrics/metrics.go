@@ -37,8 +37,6 @@ type Metrics struct {
 	decisions  *prometheus.CounterVec
 	violations *prometheus.CounterVec
 	reloads    *prometheus.CounterVec
-	starts     prometheus.Counter
-	deaths     prometheus.Counter
 	dropped    *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
 	sessions   prometheus.Gauge
@@ -77,15 +75,11 @@ func (m *Metrics) own() {
 		"stage", "rule", "action")
 	m.violations = m.counterVec("toolgate_schema_violations_total", "Violations of schemas, by keyword.", "subject", "keyword")
 	m.reloads = m.counterVec("toolgate_registry_reloads_total", "Readings of the registry document that changed something.", "result")
-	m.starts = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "toolgate_child_starts_total", Help: "Processes of the server that were started."})
-	m.deaths = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "toolgate_child_deaths_total", Help: "Processes of the server that ended before they were asked to."})
 	m.dropped = m.counterVec("toolgate_messages_dropped_total", "Messages of the server that had no owner or no room.", "reason")
 	m.bytes = m.counterVec("toolgate_bytes_total", "Bytes of messages from and to clients.", "direction")
 	m.sessions = prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolgate_sessions", Help: "Open sessions of clients."})
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolgate_calls_in_flight", Help: "Requests that wait for the server."})
-	m.registry.MustRegister(m.starts, m.deaths, m.sessions, m.inFlight)
+	m.registry.MustRegister(m.sessions, m.inFlight)
 }
 
 func (m *Metrics) counterVec(name, help string, labels ...string) *prometheus.CounterVec {
@@ -111,6 +105,11 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // GaugeFunc adds a gauge that is computed when it is read.
 func (m *Metrics) GaugeFunc(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// CounterFunc adds a counter that somebody else counts.
+func (m *Metrics) CounterFunc(name, help string, value func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 }
 
 // Operation is one request of a client or to the server.
@@ -164,12 +163,6 @@ func (m *Metrics) Healthy(healthy bool) {
 	}
 	m.health.Set(0)
 }
-
-// ChildStarted counts a start of a process of the server.
-func (m *Metrics) ChildStarted() { m.starts.Inc() }
-
-// ChildDied counts an end of a process that nobody asked for.
-func (m *Metrics) ChildDied() { m.deaths.Inc() }
 
 // Dropped counts a message that reached nobody.
 func (m *Metrics) Dropped(reason string) { m.dropped.WithLabelValues(reason).Inc() }

@@ -20,7 +20,7 @@ func TestExposition(t *testing.T) {
 	m.Decided("gate", "", "refuse")
 	m.Reloaded("applied")
 	m.Healthy(true)
-	m.ChildStarted()
+	m.CounterFunc("toolgate_child_starts_total", "Processes.", func() int64 { return 1 })
 	m.GaugeFunc("toolgate_catalogue_age_seconds", "Age of the catalogue.", func() float64 { return 7 })
 
 	w := httptest.NewRecorder()

@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 )
 
 // ErrGivenUp is the cause of a context whose request the client cancelled.
@@ -49,9 +50,12 @@ func (p *Pipeline) Do(ctx context.Context, r *Request) Answer {
 	return x.end(x.run(ctx))
 }
 
+// ReasonDraining is the reason of Draining.
+const ReasonDraining = "Draining"
+
 // Draining is the refusal of what begins after a drain.
 func Draining() *policy.Refusal {
-	return &policy.Refusal{Kind: policy.RateLimited, Stage: policy.StageLimits, Reason: "Draining",
+	return &policy.Refusal{Kind: policy.RateLimited, Stage: policy.StageLimits, Reason: ReasonDraining,
 		Message: "This replica is shutting down and takes nothing new. Try again: another one answers."}
 }
 
@@ -187,11 +191,17 @@ func (x *exchange) failed(err error) Answer {
 
 // TransportRefusal tells a failure of the server, or of the way to it, in the words of the table of errors.
 func TransportRefusal(err error, tool string) *policy.Refusal {
+	if errors.Is(err, pool.ErrNoCapacity) {
+		return limited("NoCapacity", "All connections to the server are in use. Try again in some seconds.")
+	}
 	refusal := &policy.Refusal{Kind: policy.TransportError, Stage: policy.StageUpstream, Tool: tool, Reason: "Failed",
 		Message: "The server could not be reached."}
 	var failure *upstream.Error
 	if errors.As(err, &failure) {
 		refusal.Reason, refusal.Message = string(failure.Reason), failure.Message
+	}
+	if errors.Is(err, upstream.ErrTooLarge) || errors.Is(err, upstream.ErrNotStrict) {
+		refusal.Kind = policy.SerializationError
 	}
 	return refusal
 }
