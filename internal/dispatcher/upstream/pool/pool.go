@@ -116,20 +116,28 @@ func (p *Pool) sharing() bool {
 	return p.opts.Isolation == registry.IsolationShared || p.modern.Load()
 }
 
-// Session returns the connection of a legacy session. Its owner closes it. The error is that of Dialer.Dial, or
-// ErrNoCapacity.
-func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+// Session returns the connection of a legacy session, and the function that ends the session's part in it. The error is
+// that of Dialer.Dial, or ErrNoCapacity.
+func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
 	if p.sharing() {
-		return p.shared.lease(ctx, handler)
+		return p.lease(ctx, handler)
 	}
 	if !p.takeSlot() {
-		return nil, ErrNoCapacity
+		return nil, nil, ErrNoCapacity
 	}
+	return p.owned(ctx, hello, handler)
+}
+
+// owned opens a connection on the slot that the caller has taken, or shares one if the server turns out to be modern.
+func (p *Pool) owned(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
 	conn, err := p.dial(ctx, hello, handler)
-	if errors.Is(err, errModern) {
-		return p.shared.lease(ctx, handler)
+	switch {
+	case errors.Is(err, errModern):
+		return p.lease(ctx, handler)
+	case err != nil:
+		return nil, nil, err
 	}
-	return conn, err
+	return conn, func() { p.end(conn) }, nil
 }
 
 // Anonymous returns a connection for one call without a session: a spare or a fresh one. The function, to be called once
@@ -137,26 +145,23 @@ func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstre
 // while there was no room.
 func (p *Pool) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
 	if p.sharing() {
-		return p.anonymousLease(ctx)
+		return p.lease(ctx, nil)
 	}
 	now := p.opts.Now()
 	p.used.Store(&now)
 	defer p.refill()
-	conn, err := p.spareOrSlot(ctx)
-	if conn == nil && err == nil {
-		conn, err = p.dial(ctx, p.opts.Hello, nil)
-	}
+	spare, err := p.spareOrSlot(ctx)
 	switch {
-	case errors.Is(err, errModern):
-		return p.anonymousLease(ctx)
 	case err != nil:
 		return nil, nil, err
+	case spare != nil:
+		return spare, func() { p.end(spare) }, nil
 	}
-	return conn, func() { p.end(conn) }, nil
+	return p.owned(ctx, p.opts.Hello, nil)
 }
 
-func (p *Pool) anonymousLease(ctx context.Context) (upstream.Conn, func(), error) {
-	conn, err := p.shared.lease(ctx, nil)
+func (p *Pool) lease(ctx context.Context, handler upstream.Handler) (upstream.Conn, func(), error) {
+	conn, err := p.shared.lease(ctx, handler)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -268,7 +268,7 @@ func (w *watch) read(ctx context.Context) error {
 		w.log.Warn("A list of the server could not be counted", "error", err)
 	}
 	w.publish(func(s *State) {
-		connected(&s.Upstream, w.conn.Info())
+		connected(s, w.conn.Info())
 		if s.Catalogue == nil || s.Catalogue.Digest != whole.Digest || s.Catalogue.Resources != whole.Resources || s.Catalogue.Prompts != whole.Prompts {
 			s.Catalogue, s.Observed = &whole, observe(&whole)
 		}
@@ -297,7 +297,7 @@ func (w *watch) probe(ctx context.Context) error {
 	if err == nil {
 		w.missed = 0
 		w.publish(func(s *State) {
-			connected(&s.Upstream, w.conn.Info())
+			connected(s, w.conn.Info())
 			w.healthy(s, now.Sub(begun), now)
 		})
 		return nil

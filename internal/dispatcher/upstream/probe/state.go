@@ -29,6 +29,8 @@ type State struct {
 	// Version rises with each change.
 	Version  uint64
 	Upstream registry.UpstreamState
+	// Info is what the server said of itself last; its Era is empty until it has.
+	Info upstream.Info
 	// Catalogue is the last whole one, nil until there was one; Observed is the same for registry.State.
 	Catalogue *upstream.Catalogue
 	Observed  *registry.Catalogue
@@ -48,6 +50,12 @@ func (p *Prober) State() State {
 
 // Catalogue returns the last whole catalogue, nil until there was one.
 func (p *Prober) Catalogue() *upstream.Catalogue { return p.State().Catalogue }
+
+// Info is what the server said of itself last, false while it has said nothing.
+func (p *Prober) Info() (upstream.Info, bool) {
+	info := p.State().Info
+	return info, info.Era != ""
+}
 
 // publish changes the state, and tells those who wait for a change if there was one.
 func (p *Prober) publish(change func(*State)) {
@@ -95,7 +103,9 @@ func fail(s *registry.UpstreamState, phase registry.UpstreamPhase, e *upstream.E
 }
 
 // connected writes what a server says of itself into the state.
-func connected(s *registry.UpstreamState, info upstream.Info) {
+func connected(state *State, info upstream.Info) {
+	state.Info = info
+	s := &state.Upstream
 	s.Phase, s.Reason, s.Message, s.Stderr = registry.UpstreamConnected, "", "", nil
 	s.ProtocolVersion = info.ProtocolVersion
 	s.ServerName, s.ServerVersion = word(info.ServerInfo, "name"), word(info.ServerInfo, "version")
