@@ -1,0 +1,277 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/rest"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/probe"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/stdio"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/streamable"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// description is what a way to the server is made from. Another one makes another way; all else of a document counts at
+// once.
+type description struct {
+	registry.Upstream
+	MaxMessageBytes int
+	TTL             time.Duration
+}
+
+func describe(doc *registry.Document) description {
+	return description{
+		Upstream: doc.Upstream, MaxMessageBytes: doc.Policy.Limits.MaxResponseBytes,
+		TTL: time.Duration(doc.Policy.Discovery.TTLSeconds) * time.Second,
+	}
+}
+
+// backend is one way to the server: its connections, and the one that watches it.
+type backend struct {
+	description
+	pool   *pool.Pool
+	prober *probe.Prober
+	info   atomic.Pointer[upstream.Info]
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	users   int
+	retired bool
+	unused  chan struct{} // closed when it is retired and nobody uses it
+}
+
+// backends hold the way to the server that is in use, and those that sessions still use.
+type backends struct {
+	dispatcher *Dispatcher
+
+	current atomic.Pointer[backend]
+	closing sync.WaitGroup
+}
+
+var errNoBackend = &upstream.Error{Reason: registry.FailStart,
+	Message: "There is no valid registry document yet that says how the server is reached."}
+
+// use makes the document's way to the server the one in use, unless it is already. What began on another one ends there.
+func (b *backends) use(doc *registry.Document) error {
+	want := describe(doc)
+	old := b.current.Load()
+	if old != nil && reflect.DeepEqual(old.description, want) {
+		return nil
+	}
+	next, err := b.open(want)
+	if err != nil {
+		return err
+	}
+	b.current.Store(next)
+	if old != nil {
+		b.closing.Go(old.retire)
+	}
+	return nil
+}
+
+func (b *backends) open(want description) (*backend, error) {
+	d := b.dispatcher
+	next := &backend{description: want, unused: make(chan struct{})}
+	dialer, err := b.dialer(want)
+	if err != nil {
+		return nil, err
+	}
+	log := d.opts.Log.With("part", "upstream")
+	next.pool = pool.New(dialer, pool.Options{Isolation: want.Isolation, Counters: d.counters}, log)
+	next.prober = probe.New(watched{dialer, &next.info}, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
+	ctx, cancel := context.WithCancel(context.Background())
+	next.stop = cancel
+	next.tasks.Go(func() { next.prober.Run(ctx) })
+	next.tasks.Go(func() { d.follow(ctx, next.prober) })
+	return next, nil
+}
+
+func (b *backends) dialer(want description) (upstream.Dialer, error) {
+	d := b.dispatcher
+	opts := upstream.Options{MaxMessageBytes: want.MaxMessageBytes, CatalogueTTL: want.TTL, Counters: d.counters}
+	log := d.opts.Log.With("part", "upstream")
+	switch want.Transport {
+	case registry.TransportStdio:
+		if d.opts.Spawner == nil {
+			return nil, errors.New("the document says stdio, but there is neither --launch-socket nor --stdio to start the server with")
+		}
+		return stdio.New(d.opts.Spawner, opts, log), nil
+	case registry.TransportStreamableHTTP:
+		return streamable.New(streamable.Options{Options: opts, URL: want.URL, Remote: want.Remote, Headers: want.Headers, CAFile: want.CAFile}, log)
+	default:
+		return nil, fmt.Errorf("transport %q is not known", want.Transport)
+	}
+}
+
+// watched notes what the server says of itself on the connections that it dials.
+type watched struct {
+	upstream.Dialer
+	info *atomic.Pointer[upstream.Info]
+}
+
+func (w watched) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	conn, err := w.Dialer.Dial(ctx, hello, handler)
+	if err == nil {
+		info := conn.Info()
+		w.info.Store(&info)
+	}
+	return conn, err
+}
+
+// probeSettings are those of the document in force.
+func (d *Dispatcher) probeSettings() probe.Settings {
+	doc := d.pipeline.Document()
+	if doc == nil {
+		return probe.Settings{}
+	}
+	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	h := doc.Policy.Health
+	return probe.Settings{Interval: seconds(h.IntervalSeconds), Timeout: seconds(h.TimeoutSeconds), FailureThreshold: h.FailureThreshold,
+		TTL: seconds(doc.Policy.Discovery.TTLSeconds)}
+}
+
+// follow tells of what the prober sees until ctx ends.
+func (d *Dispatcher) follow(ctx context.Context, p *probe.Prober) {
+	for {
+		seen := p.State()
+		d.metrics.Healthy(seen.Health.State == probe.Healthy)
+		d.changed()
+		select {
+		case <-seen.Changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// begin counts a user. It says no to a backend that is retired.
+func (b *backend) begin() (end func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.retired {
+		return nil, false
+	}
+	b.users++
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.users--; b.users == 0 && b.retired {
+			close(b.unused)
+		}
+	}), true
+}
+
+// retire stops watching at once, and closes the connections when the last session on them has ended.
+func (b *backend) retire() {
+	b.stop()
+	b.mu.Lock()
+	b.retired = true
+	if b.users == 0 {
+		close(b.unused)
+	}
+	b.mu.Unlock()
+	<-b.unused
+	b.tasks.Wait()
+	_ = b.pool.Close() // what could not be closed has said so in the log
+}
+
+// close ends the way in use and waits for those that were retired. Sessions must have ended before.
+func (b *backends) close() {
+	if current := b.current.Swap(nil); current != nil {
+		current.retire()
+	}
+	b.closing.Wait()
+}
+
+// acquire gives the backend in use, with the function that ends its use.
+func (b *backends) acquire() (*backend, func(), error) {
+	for {
+		current := b.current.Load()
+		if current == nil {
+			return nil, nil, errNoBackend
+		}
+		if end, ok := current.begin(); ok {
+			return current, end, nil
+		}
+	}
+}
+
+// Session gives the connection of a new session.
+func (b *backends) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
+	backend, end, err := b.acquire()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := backend.pool.Session(ctx, hello, handler)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return conn, func() {
+		_ = conn.Close() // a child that does not end is the launcher's to report
+		end()
+	}, nil
+}
+
+// Anonymous gives the connection of one call without a session.
+func (b *backends) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
+	backend, end, err := b.acquire()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, release, err := backend.pool.Anonymous(ctx)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return conn, func() { release(); end() }, nil
+}
+
+// anonymous is Anonymous as the pipeline asks for it.
+type anonymous struct{ *backends }
+
+// Conn gives the connection of one call.
+func (a anonymous) Conn(ctx context.Context) (upstream.Conn, func(), error) { return a.Anonymous(ctx) }
+
+// state is what the prober sees.
+func (b *backends) state() probe.State {
+	if current := b.current.Load(); current != nil {
+		return current.prober.State()
+	}
+	return probe.State{
+		Upstream: registry.UpstreamState{Phase: registry.UpstreamConnecting}, Health: registry.HealthState{State: probe.Unknown},
+	}
+}
+
+// Catalogue is the whole catalogue that was read last, nil until there was one.
+func (b *backends) Catalogue() *upstream.Catalogue { return b.state().Catalogue }
+
+// Info is what the server said of itself when it was last connected to.
+func (b *backends) Info() (upstream.Info, bool) {
+	current := b.current.Load()
+	if current == nil {
+		return upstream.Info{}, false
+	}
+	info := current.info.Load()
+	if info == nil {
+		return upstream.Info{}, false
+	}
+	return *info, true
+}
+
+// Health is the last probe.
+func (b *backends) Health() rest.Health {
+	seen := b.state()
+	return rest.Health{HealthState: seen.Health, Checked: seen.ProbedAt}
+}

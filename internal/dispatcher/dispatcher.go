@@ -1,0 +1,184 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dispatcher is the data plane of one server: it puts together the registry document, the way to the server, the
+// pipeline between, and the faces towards clients, the manager and the kubelet.
+//
+// It owns their life: start, readiness, reload, drain, end. It reads no environment and no arguments, and never imports
+// Kubernetes, the API or the launcher: processes come through upstream.Spawner.
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/admin"
+	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/front"
+	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/rest"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/watch"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Options say what a dispatcher serves, and where.
+type Options struct {
+	// RegistryPath is the file of the registry document; Revision the dispatcher's own, empty for the only one in it.
+	RegistryPath, Revision string
+	// Version and PodUID say who answers at /state.
+	Version, PodUID string
+	// Spawner starts the processes of a stdio server; nil where there are none.
+	Spawner upstream.Spawner
+	// Listeners are those that are served; each may be nil.
+	Listeners Listeners
+	// AllowHosts and AllowOrigins are let in beside the server's own names.
+	AllowHosts, AllowOrigins []string
+	// DrainSettle is how long a drain waits before it looks at what is in flight, so that whoever sends clients here has
+	// heard of it; DrainTimeout bounds the drain.
+	DrainSettle, DrainTimeout time.Duration
+	// ShowRules lets dry runs name every rule.
+	ShowRules bool
+	// Audit takes the audit records, a JSON line each.
+	Audit io.Writer
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Listeners are where a dispatcher is reached: clients at MCP, the manager and scrapers at Admin, the kubelet at Probe.
+type Listeners struct {
+	MCP, Admin, Probe net.Listener
+}
+
+// Dispatcher serves one MCP server.
+type Dispatcher struct {
+	opts     Options
+	metrics  *metrics.Metrics
+	counters *upstream.Counters
+	pipeline *pipeline.Pipeline
+	backends backends
+	watcher  *watch.Watcher
+	front    *front.Handler
+	rest     *rest.Handler
+	admin    *admin.Handler
+
+	latched  atomic.Bool
+	draining atomic.Bool
+	drain    sync.Once
+	drained  chan struct{} // closed when a drain has ended, whichever way
+	failed   error         // why the drain ended early; read after drained
+}
+
+// New puts a dispatcher together. It does nothing until Run.
+func New(o Options) *Dispatcher {
+	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
+	d.backends = backends{dispatcher: d}
+	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now})
+	guard := &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
+	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: guard,
+		Metrics: d.metrics, Log: o.Log})
+	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: guard,
+		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
+	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
+	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})
+	d.observe()
+	return d
+}
+
+// observe adds the series that are read off what runs.
+func (d *Dispatcher) observe() {
+	d.metrics.CounterFunc("toolgate_child_starts_total", "Processes of the server that were started.", d.counters.ChildStarts.Load)
+	d.metrics.CounterFunc("toolgate_child_deaths_total", "Processes of the server that ended before they were asked to.", d.counters.ChildDeaths.Load)
+	d.metrics.CounterFunc("toolgate_stdout_noise_total", "Lines on the server's standard output that were not JSON-RPC.", d.counters.StdoutNoise.Load)
+	d.metrics.CounterFunc("toolgate_upstream_dropped_total", "Messages of the server that its connection had no owner for.", d.counters.DroppedMessages.Load)
+	d.metrics.GaugeFunc("toolgate_trusted", "1 while destructive tools may be called.", func() float64 {
+		e := d.pipeline.Engine()
+		return truth(e != nil && d.pipeline.Trusted(e))
+	})
+	d.metrics.GaugeFunc("toolgate_ready", "1 while clients are served.", func() float64 { return truth(d.Ready()) })
+	d.metrics.GaugeFunc("toolgate_catalogue_tools", "Tools that the server lists.", func() float64 {
+		if c := d.backends.Catalogue(); c != nil {
+			return float64(len(c.Tools))
+		}
+		return 0
+	})
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// apply puts a snapshot in force: first the way to the server, then policy. Nothing that is under way is cut off.
+func (d *Dispatcher) apply(s *registry.Snapshot) {
+	if err := d.backends.use(s.Document()); err != nil {
+		d.opts.Log.Error("the upstream of the registry document cannot be used", "err", err)
+	}
+	d.pipeline.Apply(s)
+	d.front.ToolsChanged()
+}
+
+func (d *Dispatcher) report(s watch.Status) {
+	result := "applied"
+	if s.Error != "" {
+		result = "refused"
+	}
+	d.metrics.Reloaded(result)
+	d.changed()
+}
+
+// changed is called when any part of the state may be another.
+func (d *Dispatcher) changed() {
+	d.Ready() // sets the latch at the moment that earns it
+	d.admin.Changed()
+}
+
+// Handler is what clients reach: MCP at /mcp, REST under /api/mcp/.
+func (d *Dispatcher) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", d.front)
+	mux.Handle("/api/mcp/", d.rest)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintln(w, `{"error":"not found: MCP is at /mcp, REST under /api/mcp/"}`)
+	})
+	return mux
+}
+
+// Run serves until ctx ends, then drains and ends everything. The error says what could not be served.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var tasks sync.WaitGroup
+	failures := make(chan error, 4)
+	tasks.Go(func() {
+		if err := d.watcher.Run(background); err != nil {
+			failures <- err
+		}
+	})
+	servers := d.serve(&tasks, failures)
+	var err error
+	select {
+	case <-ctx.Done():
+		d.end(background)
+	case err = <-failures:
+	}
+	d.front.Close()
+	shutdown(servers)
+	cancel()
+	d.backends.close()
+	tasks.Wait()
+	return err
+}
