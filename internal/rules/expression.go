@@ -57,7 +57,7 @@ func compileExpression(text string, want *cel.Type) (*expression, []RuleError) {
 			"may cost %s units, over the limit of %d (strings and collections are taken to have up to %d members): use fewer nested loops, or simpler conditions inside of them",
 			units(e.cost), MaxCost, AssumedSize)}}
 	}
-	for size := 2 * AssumedSize; size <= maxComfort; size *= 2 {
+	for size := 8 * AssumedSize; size <= maxComfort; size *= 8 {
 		if cost, err := estimate(checked, uniform(size)); err != nil || cost > MaxCost {
 			break
 		}

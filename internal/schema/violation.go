@@ -112,6 +112,9 @@ func (c collector) violation(e *jsonschema.ValidationError, message, expected st
 		return v
 	}
 	keyword := e.ErrorKind.KeywordPath()
+	if _, ok := e.ErrorKind.(*kind.Not); ok {
+		keyword = []string{"not"} // the library leaves it out
+	}
 	v.SchemaPath += pointer(keyword)
 	switch {
 	case len(keyword) > 0:
