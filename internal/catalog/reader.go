@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -38,7 +39,7 @@ func (r *reader) fail(kind error, path, reason string) {
 // first returns the first error. A missing input schema goes before all others: it has a reason of its own in a status.
 func (r *reader) first() error {
 	for _, err := range r.errs {
-		if err.kind == ErrNoInputSchema {
+		if errors.Is(err, ErrNoInputSchema) {
 			return err
 		}
 	}

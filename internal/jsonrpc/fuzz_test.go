@@ -164,11 +164,12 @@ func FuzzUnchecked(f *testing.F) {
 }
 
 func decodeShallow(data []byte) {
-	for range Members(data) {
+	for key, raw := range Members(data) {
+		Member(raw, key)
 	}
-	for range Elements(data) {
+	for raw := range Elements(data) {
+		Member(raw, "a")
 	}
-	Member(data, "a")
 	String(data)
 	Int(data)
 	Bool(data)
