@@ -129,28 +129,36 @@ func (a *activation) context() int {
 	return a.contextSize
 }
 
-// sizeAt gives the size of the largest value at or below a path, or false where the path starts nowhere. Paths into the
-// arguments are told apart by their first two steps.
-func (a *activation) sizeAt(path []string) (size int, known bool) {
-	switch {
-	case len(path) == 0:
-		return max(a.decoded(varArgs).size, a.decoded(varRawArgs).size, a.context()), true
-	case objectVariables[path[0]] != nil:
-		return a.context(), true
-	case path[0] != varArgs && path[0] != varRawArgs:
-		return 0, false
+// sizes tells how large the values of the call are that an expression can reach. What lies in the arguments is told apart
+// by the first two steps of a path.
+func (a *activation) sizes(r reads) sizes {
+	return func(path []string) (int, bool) {
+		switch {
+		case len(path) == 0:
+			return a.largest(r), true
+		case objectVariables[path[0]] != nil:
+			return a.context(), true
+		case path[0] == varArgs || path[0] == varRawArgs:
+			return a.argSize(path), true
+		default:
+			return 0, false
+		}
 	}
+}
+
+// argSize gives the size of the largest value at or below a path into the arguments.
+func (a *activation) argSize(path []string) int {
 	l := a.decoded(path[0])
 	if len(path) == 1 || strings.HasPrefix(path[1], "@") {
-		return l.size, true
+		return l.size
 	}
 	if l.members == nil {
 		l.members = memberSizes(l.value)
 	}
 	if len(path) == 2 {
-		return l.members[path[1]].whole, true // 0 where there is none: reading it ends the evaluation
+		return l.members[path[1]].whole // 0 where there is none: reading it ends the evaluation
 	}
-	return l.members[path[1]].part, true
+	return l.members[path[1]].part
 }
 
 func memberSizes(args any) map[string]memberSize {

@@ -16,7 +16,7 @@ import (
 
 // Limits of one set.
 const (
-	MaxRules    = 64
+	MaxRules    = 128
 	MaxNames    = 256 // of tools or methods in one list
 	MaxNameSize = 253 // bytes of a set's or a rule's name
 )

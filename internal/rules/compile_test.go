@@ -39,7 +39,7 @@ func TestCompileRefuses(t *testing.T) {
 			s.Tools = &rules.ToolSelector{Names: []string{"a"}}
 		}), rules.RuleError{Field: "methods", Message: "a set of its own"}},
 		"an unknown destructive":   {good(func(s *rules.Set) { s.Tools = &rules.ToolSelector{Destructive: "Yes"} }), rules.RuleError{Field: "tools.destructive"}},
-		"too many rules":           {good(func(s *rules.Set) { s.Rules = make([]rules.Rule, rules.MaxRules+1) }), rules.RuleError{Field: "rules", Message: "at most 64"}},
+		"too many rules":           {good(func(s *rules.Set) { s.Rules = make([]rules.Rule, rules.MaxRules+1) }), rules.RuleError{Field: "rules", Message: "at most 128"}},
 		"a rule without a name":    {good(func(s *rules.Set) { s.Rules[0].Name = "" }), rules.RuleError{Field: "name"}},
 		"two rules of one name":    {good(func(s *rules.Set) { s.Rules = append(s.Rules, s.Rules[0]) }), rules.RuleError{Rule: "r", Field: "name", Message: "another rule"}},
 		"a rule without an action": {good(func(s *rules.Set) { s.Rules[0].Action = "" }), rules.RuleError{Rule: "r", Field: "action", Message: "missing"}},
@@ -61,7 +61,7 @@ func TestCompileRefuses(t *testing.T) {
 		"a pattern of too many steps":      {when(`args.path.matches("((a{100}){9}b){9}")`), rules.RuleError{Rule: "r", Field: "when", Line: 1}},
 		"an invalid duration":              {when(`duration("1 hour") == duration("1h")`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 10}},
 		"a literal of our own types":       {when(`toolgate.Tool{name: "a"} == tool`), rules.RuleError{Rule: "r", Field: "when"}},
-		"an expression that is too long":   {when(`"` + strings.Repeat("a", rules.MaxExpressionBytes) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 4096"}},
+		"an expression that is too long":   {when(`"` + strings.Repeat("a", rules.MaxExpressionSize) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 8192"}},
 		"an expression nested too deep":    {when(strings.Repeat("(", 300) + "true" + strings.Repeat(")", 300)), rules.RuleError{Rule: "r", Field: "when"}},
 		"loops that cost too much":         {when(`args.a.all(x, args.b.all(y, args.c.all(z, x == y && y == z)))`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit of 1000000"}},
 		"a message with an unknown name":   {good(func(s *rules.Set) { s.Rules[0].Message = "a\nsee {arg.path}" }), rules.RuleError{Rule: "r", Field: "message", Line: 2, Column: 5, Message: "args, call, caller"}},

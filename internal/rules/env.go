@@ -14,10 +14,10 @@ import (
 
 // Limits of one CEL expression, held when it is compiled.
 const (
-	MaxExpressionBytes = 4096
-	maxNodes           = 2000
-	maxNesting         = 64
-	maxPatternSize     = 2000 // instructions of one regular expression
+	MaxExpressionSize = 8192 // characters
+	maxNodes          = 2000
+	maxNesting        = 64
+	maxPatternSize    = 2000 // instructions of one regular expression
 	// MaxCost is what one evaluation may cost, in CEL's units. A rule is refused when it may cost more on values up to
 	// AssumedSize (bytes of a string, values within a collection); on a call with larger values for which it may, the
 	// rule fails with an error that says so.
@@ -47,7 +47,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.OptionalTypes(),
 		cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true),
-		cel.ParserExpressionSizeLimit(MaxExpressionBytes),
+		cel.ParserExpressionSizeLimit(MaxExpressionSize),
 		cel.ParserRecursionLimit(maxNesting),
 		cel.ExpressionNodeLimit(maxNodes),
 		cel.ExpressionNestingDepthLimit(maxNesting),

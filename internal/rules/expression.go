@@ -5,6 +5,7 @@ package rules
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -35,8 +36,8 @@ func compileExpression(text string, want *cel.Type) (*expression, []RuleError) {
 	if err != nil {
 		return nil, []RuleError{{Message: err.Error()}}
 	}
-	if len(text) > MaxExpressionBytes {
-		return nil, []RuleError{{Message: fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), MaxExpressionBytes)}}
+	if size := utf8.RuneCountInString(text); size > MaxExpressionSize {
+		return nil, []RuleError{{Message: fmt.Sprintf("has %d characters; at most %d are allowed", size, MaxExpressionSize)}}
 	}
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
@@ -141,7 +142,7 @@ func readsOf(checked *cel.Ast) reads {
 // eval evaluates the expression on one call.
 func (e *expression) eval(a *activation) (ref.Val, error) {
 	if a.largest(e.reads) > e.comfort {
-		cost, err := estimate(e.checked, a.sizeAt)
+		cost, err := estimate(e.checked, a.sizes(e.reads))
 		if err != nil {
 			return nil, fmt.Errorf("bounding the cost: %w", err)
 		}

@@ -196,7 +196,7 @@ func (f *finding) message(a *activation) string {
 	case f.outcome == Failed:
 		return orDefault(text, f) + " (could not be evaluated: " + clip(f.err.Error()) + ")"
 	case len(f.violations) > 0:
-		return orDefault(text, f) + ": " + shorten(schema.Explain(f.violations), MaxMessageBytes)
+		return orDefault(text, f) + ": " + shorten(schema.Explain(f.violations), maxMessageBytes)
 	default:
 		return orDefault(text, f)
 	}
@@ -214,7 +214,7 @@ func (r *compiledRule) words(a *activation) string {
 	if r.messageExpr != nil {
 		if out, err := r.messageExpr.eval(a); err == nil {
 			if text, ok := out.(types.String); ok && text != "" {
-				return shorten(string(text), MaxMessageBytes)
+				return shorten(string(text), maxMessageBytes)
 			}
 		}
 	}

@@ -17,8 +17,12 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// MaxMessageBytes is the length of a rule's message, before and after its fields are filled in.
-const MaxMessageBytes = 1024
+// MaxMessageSize is the length of a rule's message in characters. With its fields filled in it has at most four times as
+// many bytes.
+const (
+	MaxMessageSize  = 1024
+	maxMessageBytes = 4 * MaxMessageSize
+)
 
 // maxFieldBytes is how much of one value a message shows, and absent what it shows for a field that is not there.
 const (
@@ -40,8 +44,8 @@ type part struct {
 
 // parseTemplate reads a message. A field that rules don't see is an error with its column.
 func parseTemplate(message string) (template, []RuleError) {
-	if len(message) > MaxMessageBytes {
-		return nil, []RuleError{{Message: fmt.Sprintf("has %d bytes; at most %d are allowed", len(message), MaxMessageBytes)}}
+	if size := utf8.RuneCountInString(message); size > MaxMessageSize {
+		return nil, []RuleError{{Message: fmt.Sprintf("has %d characters; at most %d are allowed", size, MaxMessageSize)}}
 	}
 	var t template
 	var errs []RuleError
@@ -98,7 +102,7 @@ func (t template) fill(a *activation) string {
 			b.WriteString(a.show(p.path))
 		}
 	}
-	return shorten(b.String(), MaxMessageBytes)
+	return shorten(b.String(), maxMessageBytes)
 }
 
 // show writes one field of a call on one line.
