@@ -41,7 +41,6 @@ type backend struct {
 	description
 	pool   *pool.Pool
 	prober *probe.Prober
-	info   atomic.Pointer[upstream.Info]
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 
@@ -89,7 +88,7 @@ func (b *backends) open(want description) (*backend, error) {
 	}
 	log := d.opts.Log.With("part", "upstream")
 	next.pool = pool.New(dialer, pool.Options{Isolation: want.Isolation, Counters: d.counters}, log)
-	next.prober = probe.New(watched{dialer, &next.info}, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
+	next.prober = probe.New(dialer, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	next.stop = cancel
 	next.tasks.Go(func() { next.prober.Run(ctx) })
@@ -112,21 +111,6 @@ func (b *backends) dialer(want description) (upstream.Dialer, error) {
 	default:
 		return nil, fmt.Errorf("transport %q is not known", want.Transport)
 	}
-}
-
-// watched notes what the server says of itself on the connections that it dials.
-type watched struct {
-	upstream.Dialer
-	info *atomic.Pointer[upstream.Info]
-}
-
-func (w watched) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	conn, err := w.Dialer.Dial(ctx, hello, handler)
-	if err == nil {
-		info := conn.Info()
-		w.info.Store(&info)
-	}
-	return conn, err
 }
 
 // probeSettings are those of the document in force.
@@ -213,15 +197,12 @@ func (b *backends) Session(ctx context.Context, hello upstream.Hello, handler up
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := backend.pool.Session(ctx, hello, handler)
+	conn, release, err := backend.pool.Session(ctx, hello, handler)
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
-	return conn, func() {
-		_ = conn.Close() // a child that does not end is the launcher's to report
-		end()
-	}, nil
+	return conn, func() { release(); end() }, nil
 }
 
 // Anonymous gives the connection of one call without a session.
@@ -259,15 +240,10 @@ func (b *backends) Catalogue() *upstream.Catalogue { return b.state().Catalogue 
 
 // Info is what the server said of itself when it was last connected to.
 func (b *backends) Info() (upstream.Info, bool) {
-	current := b.current.Load()
-	if current == nil {
-		return upstream.Info{}, false
+	if current := b.current.Load(); current != nil {
+		return current.prober.Info()
 	}
-	info := current.info.Load()
-	if info == nil {
-		return upstream.Info{}, false
-	}
-	return *info, true
+	return upstream.Info{}, false
 }
 
 // Health is the last probe.

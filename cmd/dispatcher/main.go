@@ -1,0 +1,27 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command dispatcher is the data plane of one MCP server, and what its pod needs besides: the launcher, and the copying of
+// itself into another container. docs/architecture.md says how they play together.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := Run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv})
+	if err != nil && !errors.Is(err, errShown) {
+		fmt.Fprintln(os.Stderr, "dispatcher:", err)
+	}
+	if err != nil {
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has run
+	}
+}

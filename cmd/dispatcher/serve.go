@@ -1,0 +1,141 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher"
+	"toolgate.dev/toolgate/internal/launcher"
+)
+
+// podSettle is how long a drain in a pod lets Services and their proxies hear of it before it counts what is in flight.
+const podSettle = 2 * time.Second
+
+// serveFlags are those of `dispatcher serve`.
+type serveFlags struct {
+	registry, revision          string
+	listen, adminListen, probe  string
+	launchSocket, logLevel, dir string
+	stdio                       bool
+	drainTimeout                time.Duration
+	allowHosts, allowOrigins    list
+	command                     []string
+}
+
+func (f *serveFlags) parse(args []string, e env) error {
+	flags := flag.NewFlagSet("dispatcher serve", flag.ContinueOnError)
+	flags.StringVar(&f.registry, "registry", "", "`file` of the registry document (required)")
+	flags.StringVar(&f.revision, "revision", "", "the server's `revision` in the document; may be left out where there is only one")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp, REST under /api/mcp/")
+	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
+	flags.StringVar(&f.probe, "probe-listen", "", "`address` for the kubelet's probes; empty for none")
+	flags.StringVar(&f.launchSocket, "launch-socket", "", "`path` of the launcher's socket, for a stdio server in a pod")
+	flags.BoolVar(&f.stdio, "stdio", false, "start the command after -- for a stdio server at a desk")
+	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
+	flags.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn, error")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 50*time.Second, "how long a drain waits for calls in flight")
+	flags.Var(&f.allowHosts, "allow-host", "another host `name` by which clients reach this; may be repeated")
+	flags.Var(&f.allowOrigins, "allow-origin", "another `origin` of web pages that may call, such as https://app.example.org; may be repeated")
+	if err := parse(flags, args, e); err != nil {
+		return err
+	}
+	f.command = flags.Args()
+	return f.check()
+}
+
+func (f *serveFlags) check() error {
+	switch {
+	case f.registry == "":
+		return errors.New("serve needs --registry FILE; `dispatcher registry init -- COMMAND` writes a first one")
+	case f.stdio && len(f.command) == 0:
+		return errors.New("--stdio needs the server's command after --, such as: dispatcher serve --registry FILE --stdio -- npx some-server")
+	case !f.stdio && len(f.command) > 0:
+		return fmt.Errorf("%q would not be started: add --stdio before -- to start it", f.command[0])
+	case f.stdio && f.launchSocket != "":
+		return errors.New("--stdio and --launch-socket are two ways to start a server; give one")
+	}
+	return nil
+}
+
+// serve runs the dispatcher until ctx ends.
+func serve(ctx context.Context, args []string, e env) error {
+	var f serveFlags
+	if err := f.parse(args, e); err != nil {
+		return parsed(err)
+	}
+	log, err := newLog(e.stderr, f.logLevel)
+	if err != nil {
+		return err
+	}
+	options := dispatcher.Options{
+		RegistryPath: f.registry, Revision: f.revision, Version: version, PodUID: e.getenv("POD_UID"),
+		AllowHosts: f.allowHosts, AllowOrigins: f.allowOrigins, DrainTimeout: f.drainTimeout,
+		Audit: e.stdout, Log: log, Now: time.Now, ShowRules: f.probe == "",
+	}
+	if f.probe != "" {
+		options.DrainSettle = podSettle
+	}
+	switch {
+	case f.stdio:
+		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
+		defer closeLogged(log, local)
+		options.Spawner = localSpawner{local}
+	case f.launchSocket != "":
+		remote := &socketSpawner{path: f.launchSocket}
+		defer closeLogged(log, remote)
+		options.Spawner = remote
+	}
+	if options.Listeners, err = f.listeners(ctx); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	return dispatcher.New(options).Run(ctx)
+}
+
+func closeLogged(log *slog.Logger, c io.Closer) {
+	if err := c.Close(); err != nil {
+		log.Warn("the server's processes did not end well", "err", err)
+	}
+}
+
+func newLog(w io.Writer, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("--log-level %q is not one of debug, info, warn, error", level)
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
+}
+
+// listeners opens all listeners or none.
+func (f *serveFlags) listeners(ctx context.Context) (l dispatcher.Listeners, err error) {
+	for _, one := range []struct {
+		flag, address string
+		into          *net.Listener
+	}{{"listen", f.listen, &l.MCP}, {"admin-listen", f.adminListen, &l.Admin}, {"probe-listen", f.probe, &l.Probe}} {
+		if one.address == "" {
+			continue
+		}
+		var config net.ListenConfig
+		if *one.into, err = config.Listen(ctx, "tcp", one.address); err != nil {
+			for _, open := range []net.Listener{l.MCP, l.Admin} {
+				if open != nil {
+					_ = open.Close() // nothing has come in yet
+				}
+			}
+			return dispatcher.Listeners{}, fmt.Errorf("--%s %s: %w; name another address", one.flag, one.address, err)
+		}
+	}
+	return l, nil
+}
