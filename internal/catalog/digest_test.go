@@ -62,6 +62,7 @@ func TestDigestRefuses(t *testing.T) {
 		"a lone surrogate":    {`{"a":"\ud800"}`, jsonrpc.CauseSurrogate},
 		"NUL in a key":        {`{"a\u0000":1}`, jsonrpc.CauseNULKey},
 		"an immense exponent": {`{"a":1e1000001}`, jsonrpc.CauseNumber},
+		"an immense text":     {`"` + strings.Repeat("x", MaxBytes) + `"`, jsonrpc.CauseSize},
 		"immense nesting":     {strings.Repeat("[", 200) + strings.Repeat("]", 200), jsonrpc.CauseDepth},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@
 //     value. Keys are compared unescaped and by code point, which is the order of their UTF-8 bytes (RFC 8785 differs: it
 //     sorts by UTF-16 code unit).
 //
-// A value with a duplicate key, a lone surrogate, invalid UTF-8, a NUL in a key, an exponent beyond MaxExponent, or more
-// nesting than jsonrpc.DefaultMaxDepth has no canonical form. The digest is "v1:sha256:" and the SHA-256 of the canonical
+// A value with a duplicate key, a lone surrogate, invalid UTF-8, a NUL in a key, an exponent beyond MaxExponent, more than
+// MaxBytes, or more nesting than jsonrpc.DefaultMaxDepth has no canonical form. The digest is "v1:sha256:" and the SHA-256 of the canonical
 // form in lower-case hexadecimal.
 package catalog

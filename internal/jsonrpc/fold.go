@@ -82,7 +82,7 @@ func (d *Declared) Check(args []byte) error {
 	c := foldChecks.Get().(*foldCheck)
 	c.data = args
 	c.keys.reset(args)
-	err := c.value(skipSpace(args, 0), d)
+	_, err := c.value(skipSpace(args, 0), d)
 	c.data = nil
 	c.keys.reset(nil)
 	foldChecks.Put(c)

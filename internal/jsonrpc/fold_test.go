@@ -6,9 +6,12 @@ package jsonrpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"pgregory.net/rapid"
 )
 
 func TestFold(t *testing.T) {
@@ -97,6 +100,36 @@ func TestFoldCollisions(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFoldCollisionsFindsWhatANaiveSearchFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		args := []byte(genSpace(t) + genObject(4).Draw(t, "args"))
+		declared := rapid.SliceOf(genKey()).Draw(t, "declared")
+		got, want := FoldCollisions(args, declared) != nil, naiveCollision(args, declared)
+		if got != want {
+			t.Errorf("FoldCollisions(%s, %q) finds one: %t, want %t", args, declared, got, want)
+		}
+	})
+}
+
+func naiveCollision(raw []byte, declared []string) bool {
+	seen := map[string]bool{}
+	for _, name := range declared {
+		seen[Fold(name)] = true
+	}
+	for key, value := range Members(raw) {
+		if naiveCollision(value, nil) || seen[Fold(key)] && !slices.Contains(declared, key) {
+			return true
+		}
+		seen[Fold(key)] = true
+	}
+	for value := range Elements(raw) {
+		if naiveCollision(value, nil) {
+			return true
+		}
+	}
+	return false
 }
 
 func manyKeys(n int, last string) string {

@@ -32,33 +32,41 @@ func (e *collision) finish() *CollisionError {
 	return &CollisionError{Path: pointer(e.tokens), Key: e.key, Other: e.other}
 }
 
-// value looks into the array or object that begins at pos. The declared names hold at the top level alone and are nil below.
-func (c *foldCheck) value(pos int, declared *Declared) *collision {
+// value looks into the value that begins at pos and returns the index after it. The declared names hold at the top level
+// alone and are nil below it. Every byte is read once, however deep it lies.
+func (c *foldCheck) value(pos int, declared *Declared) (end int, found *collision) {
 	var w walker
 	switch {
 	case w.openAt(c.data, pos, '{'):
-		return c.object(&w, declared)
+		found = c.object(&w, declared)
 	case w.openAt(c.data, pos, '['):
-		n := 0
-		for it, ok := w.next(false); ok; it, ok = w.next(false) {
-			if err := c.value(it.value, nil); err != nil {
-				return err.within(strconv.Itoa(n))
-			}
-			n++
+		found = c.array(&w)
+	default:
+		return skipValue(c.data, pos), nil
+	}
+	return min(w.pos+1, len(c.data)), found
+}
+
+func (c *foldCheck) array(w *walker) (found *collision) {
+	n := 0
+	for it, ok := w.head(false); ok; it, ok = w.head(false) {
+		if w.pos, found = c.value(it.value, nil); found != nil {
+			return found.within(strconv.Itoa(n))
 		}
+		n++
 	}
 	return nil
 }
 
-func (c *foldCheck) object(w *walker, declared *Declared) *collision {
+func (c *foldCheck) object(w *walker, declared *Declared) (found *collision) {
 	opened := c.keys.mark()
-	for it, ok := w.next(true); ok; it, ok = w.next(true) {
+	for it, ok := w.head(true); ok; it, ok = w.head(true) {
 		key := it.name()
-		if err := c.add(it.start, key, declared); err != nil {
-			return err
+		if found = c.add(it.start, key, declared); found != nil {
+			return found
 		}
-		if err := c.value(it.value, nil); err != nil {
-			return err.within(string(key))
+		if w.pos, found = c.value(it.value, nil); found != nil {
+			return found.within(string(key))
 		}
 	}
 	if first, second, found := c.keys.duplicate(opened); found {

@@ -38,12 +38,20 @@ func (w *walker) openAt(data []byte, pos int, bracket byte) bool {
 
 // next returns the next member (keyed) or element, and false after the last.
 func (w *walker) next(keyed bool) (it item, ok bool) {
+	if it, ok = w.head(keyed); ok {
+		it.end = skipValue(w.data, it.value)
+		w.pos = it.end
+	}
+	return it, ok
+}
+
+// head is next without the value: who calls it reads the value and sets the position after it.
+func (w *walker) head(keyed bool) (it item, ok bool) {
 	i := skipSpace(w.data, w.pos)
 	if i < len(w.data) && w.data[i] == ',' {
 		i = skipSpace(w.data, i+1)
 	}
-	if i >= len(w.data) || w.data[i] == '}' || w.data[i] == ']' {
-		w.pos = i
+	if w.pos = i; i >= len(w.data) || w.data[i] == '}' || w.data[i] == ']' {
 		return item{}, false
 	}
 	it.start = i
@@ -54,8 +62,6 @@ func (w *walker) next(keyed bool) (it item, ok bool) {
 		i = skipSpace(w.data, min(i+1, len(w.data)))
 	}
 	it.value = i
-	it.end = skipValue(w.data, i)
-	w.pos = it.end
 	return it, true
 }
 
