@@ -21,14 +21,16 @@ type PodSettings struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k.lowerAscii()).hasValue())",message="keys must be those of Kubernetes annotations: at most 63 letters, digits, hyphens, dots and underscores, and before them a DNS name and / where wanted"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('mcp.toolgate.dev/'))",message="annotations mcp.toolgate.dev/* are set by Toolgate: choose others"
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// serviceAccountName is an existing account of this namespace for the pods. No token of it is mounted. Default: an
-	// account that Toolgate makes for this server and that has no rights.
+	// serviceAccountName is an existing account of this namespace for the pods. No
+	// token of it is mounted. Default: an account that Toolgate makes for this
+	// server and that has no rights.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of a ServiceAccount in this namespace: lower-case letters, digits, hyphens and dots"
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-	// imagePullSecrets names Secrets of this namespace with which images are pulled. Example: [registry-login].
+	// imagePullSecrets names Secrets of this namespace with which images are
+	// pulled. Example: [registry-login].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -36,14 +38,16 @@ type PodSettings struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
-	// volumes that spec.container.volumeMounts can mount. Example: [{name: data, emptyDir: {}}].
+	// volumes that spec.container.volumeMounts can mount. Example: [{name: data,
+	// emptyDir: {}}].
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Volumes []Volume `json:"volumes,omitempty"`
-	// nodeSelector are labels that a node must have to take the pods. Example: {kubernetes.io/arch: amd64}.
+	// nodeSelector are labels that a node must have to take the pods. Example:
+	// {kubernetes.io/arch: amd64}.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
@@ -55,7 +59,8 @@ type PodSettings struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// terminationGracePeriodSeconds is how long calls in flight may finish when a pod is stopped, in seconds. Default: 60.
+	// terminationGracePeriodSeconds is how long calls in flight may finish when a
+	// pod is stopped, in seconds. Default: 60.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
@@ -66,7 +71,8 @@ type PodSettings struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim)].filter(x, x).size() == 1",message="set exactly one of configMap, secret, emptyDir and persistentVolumeClaim"
 type Volume struct {
-	// name that volumeMounts refer to. Names that begin with toolgate- are reserved. Example: data.
+	// name that volumeMounts refer to. Names that begin with toolgate- are
+	// reserved. Example: data.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -83,7 +89,8 @@ type Volume struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Secret string `json:"secret,omitempty"`
-	// emptyDir is scratch space that lives as long as the pod. Example: {sizeLimit: 64Mi}.
+	// emptyDir is scratch space that lives as long as the pod. Example:
+	// {sizeLimit: 64Mi}.
 	// +optional
 	EmptyDir *EmptyDirVolume `json:"emptyDir,omitempty"`
 	// persistentVolumeClaim is the name of a claim in this namespace.
@@ -95,11 +102,13 @@ type Volume struct {
 
 // EmptyDirVolume is scratch space that lives as long as the pod.
 type EmptyDirVolume struct {
-	// medium Memory keeps the files in memory, where they count against the container's limit. Default: the node's disk.
+	// medium Memory keeps the files in memory, where they count against the
+	// container's limit. Default: the node's disk.
 	// +optional
 	// +kubebuilder:validation:Enum=Memory
 	Medium corev1.StorageMedium `json:"medium,omitempty"`
-	// sizeLimit bounds the volume, as a Kubernetes quantity of bytes. Example: 64Mi. Default: no bound.
+	// sizeLimit bounds the volume, as a Kubernetes quantity of bytes. Example:
+	// 64Mi. Default: no bound.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
@@ -109,12 +118,13 @@ type EmptyDirVolume struct {
 
 // DispatcherSettings sets up the dispatcher container.
 type DispatcherSettings struct {
-	// resources are the requests and limits of the dispatcher's container. Default: requests of 10m cpu and 32Mi memory, and
-	// no limits.
+	// resources are the requests and limits of the dispatcher's container.
+	// Default: requests of 10m cpu and 32Mi memory, and no limits.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
-	// logLevel is how much the dispatcher logs. Arguments and results are logged at no level. Default: info.
+	// logLevel is how much the dispatcher logs. Arguments and results are logged
+	// at no level. Default: info.
 	// +optional
 	LogLevel LogLevel `json:"logLevel,omitempty"`
 }
@@ -125,8 +135,9 @@ type LogLevel string
 
 // ServiceSettings sets up the Service of a server.
 type ServiceSettings struct {
-	// type of the Service. LoadBalancer and NodePort make the dispatcher reachable from outside of the cluster, where
-	// callers have no identity yet. Default: ClusterIP.
+	// type of the Service. LoadBalancer and NodePort make the dispatcher reachable
+	// from outside of the cluster, where callers have no identity yet. Default:
+	// ClusterIP.
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`

@@ -5,36 +5,42 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Limits bound what one caller may ask. A limit counts per caller (anonymous callers count by address), each replica enforces
-// its share, rounded up, and every message costs, refused or not.
+// Limits bound what one caller may ask. A limit counts per caller (anonymous
+// callers count by address), each replica enforces its share, rounded up, and
+// every message costs, refused or not.
 type Limits struct {
-	// requestsPerMinute is how many messages one caller may send in a minute. Default: 100. 0 lifts the limit.
+	// requestsPerMinute is how many messages one caller may send in a minute.
+	// Default: 100. 0 lifts the limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
-	// maxConcurrent is how many calls of one caller may be in flight at a time. Default: 16.
+	// maxConcurrent is how many calls of one caller may be in flight at a time.
+	// Default: 16.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// maxSessions is how many sessions may be open at a time. Each session of a stdio server with isolation Session is a
-	// process. Default: 20.
+	// maxSessions is how many sessions may be open at a time. Each session of a
+	// stdio server with isolation Session is a process. Default: 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxSessions *int32 `json:"maxSessions,omitempty"`
-	// sessionIdleSeconds is after how long without a message a session ends, in seconds. Default: 1800.
+	// sessionIdleSeconds is after how long without a message a session ends, in
+	// seconds. Default: 1800.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
 	SessionIdleSeconds *int32 `json:"sessionIdleSeconds,omitempty"`
-	// maxRequestBytes bounds one message of a client, in bytes. Default: 4194304 (4 MiB).
+	// maxRequestBytes bounds one message of a client, in bytes. Default: 4194304
+	// (4 MiB).
 	// +optional
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=67108864
 	MaxRequestBytes *int32 `json:"maxRequestBytes,omitempty"`
-	// maxResponseBytes bounds one message of the server, in bytes. Default: 16777216 (16 MiB).
+	// maxResponseBytes bounds one message of the server, in bytes. Default:
+	// 16777216 (16 MiB).
 	// +optional
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=268435456
@@ -43,7 +49,8 @@ type Limits struct {
 
 // Health says how the server is probed.
 type Health struct {
-	// intervalSeconds is how often the dispatcher asks whether the server answers, in seconds. Default: 15.
+	// intervalSeconds is how often the dispatcher asks whether the server answers,
+	// in seconds. Default: 15.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
@@ -53,7 +60,8 @@ type Health struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// failureThreshold is how many probes in a row must fail before the server counts as Unhealthy. Default: 3.
+	// failureThreshold is how many probes in a row must fail before the server
+	// counts as Unhealthy. Default: 3.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -62,16 +70,18 @@ type Health struct {
 
 // Discovery says how the catalogue is read and pinned.
 type Discovery struct {
-	// ttlSeconds is after how long the catalogue is read again, in seconds; it is read at once when the server says that it
-	// changed. Default: 300.
+	// ttlSeconds is after how long the catalogue is read again, in seconds; it is
+	// read at once when the server says that it changed. Default: 300.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	TTLSeconds *int32 `json:"ttlSeconds,omitempty"`
-	// pinning says who admits the definition of a tool. PerRevision: the first whole catalogue of each revision (image,
-	// command, arguments, environment) is admitted, and every later change is withheld until a person admits it with
-	// spec.pin of the MCPTool. Manual: a person sets each pin. Off: whatever the server lists is served; nothing is
-	// withheld for having changed. Default: PerRevision.
+	// pinning says who admits the definition of a tool. PerRevision: the first
+	// whole catalogue of each revision (image, command, arguments, environment) is
+	// admitted, and every later change is withheld until a person admits it with
+	// spec.pin of the MCPTool. Manual: a person sets each pin. Off: whatever the
+	// server lists is served; nothing is withheld for having changed. Default:
+	// PerRevision.
 	// +optional
 	Pinning Pinning `json:"pinning,omitempty"`
 }
@@ -89,22 +99,25 @@ const (
 
 // Trust decides whether destructive tools may be called.
 type Trust struct {
-	// state Untrusted blocks every tool that counts as destructive. Trusted lets them through; RuleSets still apply.
-	// Default: Untrusted.
+	// state Untrusted blocks every tool that counts as destructive. Trusted lets
+	// them through; RuleSets still apply. Default: Untrusted.
 	// +optional
 	// +kubebuilder:default=Untrusted
 	State TrustState `json:"state,omitempty"`
-	// expiresAt is when trust ends by itself, as an RFC 3339 time. From then on the server counts as Untrusted. Example:
-	// 2027-01-31T18:00:00Z. Default: never.
+	// expiresAt is when trust ends by itself, as an RFC 3339 time. From then on
+	// the server counts as Untrusted. Example: 2027-01-31T18:00:00Z. Default:
+	// never.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
-	// reason says why the server is trusted, for the next reader. It has no other effect. Example: reviewed in SEC-1432.
+	// reason says why the server is trusted, for the next reader. It has no other
+	// effect. Example: reviewed in SEC-1432.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
-	// maxStalenessSeconds is how long a dispatcher that no manager polls goes on trusting, in seconds: a trust that was
-	// taken back while the manager could not reach the pod ends by then. Default: 600. 0 means for ever.
+	// maxStalenessSeconds is how long a dispatcher that no manager polls goes on
+	// trusting, in seconds: a trust that was taken back while the manager could
+	// not reach the pod ends by then. Default: 600. 0 means for ever.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
@@ -123,16 +136,17 @@ const (
 
 // Gating says which tools count as destructive.
 type Gating struct {
-	// unannotated says what a tool counts as that its server says nothing about: no destructiveHint and no readOnlyHint.
-	// Destructive is MCP's own default. Default: Destructive.
+	// unannotated says what a tool counts as that its server says nothing about:
+	// no destructiveHint and no readOnlyHint. Destructive is MCP's own default.
+	// Default: Destructive.
 	// +optional
 	Unannotated Unannotated `json:"unannotated,omitempty"`
-	// scope Destructive gates the tools that count as destructive, Mutating every tool that is not read-only. Default:
-	// Destructive.
+	// scope Destructive gates the tools that count as destructive, Mutating every
+	// tool that is not read-only. Default: Destructive.
 	// +optional
 	Scope GateScope `json:"scope,omitempty"`
-	// blockedTools Hide leaves blocked tools out of tools/list; List shows them, and a call says why it is blocked.
-	// Default: List.
+	// blockedTools Hide leaves blocked tools out of tools/list; List shows them,
+	// and a call says why it is blocked. Default: List.
 	// +optional
 	BlockedTools BlockedTools `json:"blockedTools,omitempty"`
 }
@@ -177,8 +191,8 @@ const (
 	Deny  Access = "Deny"
 )
 
-// Expose says which parts of MCP are passed to clients. Deny takes the capability out of what clients are told and refuses its
-// methods.
+// Expose says which parts of MCP are passed to clients. Deny takes the
+// capability out of what clients are told and refuses its methods.
 type Expose struct {
 	// tools are tools/list and tools/call. Default: Allow.
 	// +optional
@@ -194,21 +208,22 @@ type Expose struct {
 	Completions Access `json:"completions,omitempty"`
 }
 
-// ClientFeatures says what the server may ask of its clients. Deny takes the capability out of what the server is told and
-// refuses the request.
+// ClientFeatures says what the server may ask of its clients. Deny takes the
+// capability out of what the server is told and refuses the request.
 type ClientFeatures struct {
 	// sampling lets the server ask the client's model. Default: Allow.
 	// +optional
 	Sampling Access `json:"sampling,omitempty"`
-	// samplingTools lets the server offer tools in a sampling request, which the client's model then calls. Default: Deny
-	// while the server is Untrusted or its trust has an end, Allow otherwise.
+	// samplingTools lets the server offer tools in a sampling request, which the
+	// client's model then calls. Default: Deny while the server is Untrusted or
+	// its trust has an end, Allow otherwise.
 	// +optional
 	SamplingTools Access `json:"samplingTools,omitempty"`
 	// elicitationForm lets the server ask a person with a form. Default: Allow.
 	// +optional
 	ElicitationForm Access `json:"elicitationForm,omitempty"`
-	// elicitationUrl lets the server send a person to a web page. Default: Deny while the server is Untrusted or its trust
-	// has an end, Allow otherwise.
+	// elicitationUrl lets the server send a person to a web page. Default: Deny
+	// while the server is Untrusted or its trust has an end, Allow otherwise.
 	// +optional
 	ElicitationURL Access `json:"elicitationUrl,omitempty"`
 	// roots lets the server ask which folders the client works in. Default: Allow.
@@ -216,17 +231,20 @@ type ClientFeatures struct {
 	Roots Access `json:"roots,omitempty"`
 }
 
-// Validation says how strictly arguments and results are held to their schemas.
+// Validation says how strictly arguments and results are held to their
+// schemas.
 type Validation struct {
-	// arguments Enforce refuses a call whose arguments do not conform to the tool's inputSchema; Warn lets it pass and
-	// counts it; Off does not look. Default: Enforce.
+	// arguments Enforce refuses a call whose arguments do not conform to the
+	// tool's inputSchema; Warn lets it pass and counts it; Off does not look.
+	// Default: Enforce.
 	// +optional
 	Arguments ValidationMode `json:"arguments,omitempty"`
-	// results is the same for structured results and the tool's outputSchema. Default: Warn.
+	// results is the same for structured results and the tool's outputSchema.
+	// Default: Warn.
 	// +optional
 	Results ValidationMode `json:"results,omitempty"`
-	// formats Assert checks the keyword format (date, email and so on); Annotate reads it as a note, as JSON Schema 2020-12
-	// does. Default: Annotate.
+	// formats Assert checks the keyword format (date, email and so on); Annotate
+	// reads it as a note, as JSON Schema 2020-12 does. Default: Annotate.
 	// +optional
 	Formats FormatMode `json:"formats,omitempty"`
 }

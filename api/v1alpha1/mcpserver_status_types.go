@@ -5,10 +5,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MCPServerStatus is what is true of the server now. It is written on change only: figures that move all the time are metrics.
+// MCPServerStatus is what is true of the server now. It is written on change
+// only: figures that move all the time are metrics.
 type MCPServerStatus struct {
-	// conditions are Accepted, Available, Discovered, Healthy, Enforced, Protected and Ready, each True where all is well;
-	// reason and message say what is in the way and what to do.
+	// conditions are Accepted, Available, Discovered, Healthy, Enforced, Protected
+	// and Ready, each True where all is well; reason and message say what is in
+	// the way and what to do.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -18,41 +20,50 @@ type MCPServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// url is where clients in the cluster reach the server, by MCP over streamable HTTP.
+	// url is where clients in the cluster reach the server, by MCP over streamable
+	// HTTP.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url,omitempty"`
-	// transport is how the dispatcher speaks to the server: that of the spec, or the default for it.
+	// transport is how the dispatcher speaks to the server: that of the spec, or
+	// the default for it.
 	// +optional
 	Transport TransportType `json:"transport,omitempty"`
-	// serverInfo is what the server says of itself. It is the server's own word and decides nothing.
+	// serverInfo is what the server says of itself. It is the server's own word
+	// and decides nothing.
 	// +optional
 	ServerInfo *ServerInfo `json:"serverInfo,omitempty"`
-	// protocolVersion is the revision of MCP that the dispatcher speaks with the server. Example: 2025-06-18.
+	// protocolVersion is the revision of MCP that the dispatcher speaks with the
+	// server. Example: 2025-06-18.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	ProtocolVersion string `json:"protocolVersion,omitempty"`
-	// capabilities are those that the server declares. Example: [tools, resources, prompts, logging, completions].
+	// capabilities are those that the server declares. Example: [tools, resources,
+	// prompts, logging, completions].
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=128
 	Capabilities []string `json:"capabilities,omitempty"`
-	// toolsCount is the number of tools that the server lists, withheld ones included.
+	// toolsCount is the number of tools that the server lists, withheld ones
+	// included.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolsCount *int32 `json:"toolsCount,omitempty"`
-	// resourcesCount is the number of resources that the server lists; absent where it has no such list.
+	// resourcesCount is the number of resources that the server lists; absent
+	// where it has no such list.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ResourcesCount *int32 `json:"resourcesCount,omitempty"`
-	// promptsCount is the number of prompts that the server lists; absent where it has no such list.
+	// promptsCount is the number of prompts that the server lists; absent where it
+	// has no such list.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PromptsCount *int32 `json:"promptsCount,omitempty"`
-	// blockedToolsCount is the number of listed tools that can't be called now; each MCPTool says why.
+	// blockedToolsCount is the number of listed tools that can't be called now;
+	// each MCPTool says why.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BlockedToolsCount *int32 `json:"blockedToolsCount,omitempty"`
@@ -72,13 +83,15 @@ type MCPServerStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
-	// revisions records each revision that still has a pod, with the digest of its first whole catalogue.
+	// revisions records each revision that still has a pod, with the digest of its
+	// first whole catalogue.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Revisions []RevisionStatus `json:"revisions,omitempty"`
-	// registryDigest is the digest of the newest registry document, which Enforced speaks of.
+	// registryDigest is the digest of the newest registry document, which Enforced
+	// speaks of.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -123,11 +136,13 @@ type HealthStatus struct {
 	// since is when it became so.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// consecutiveFailures is how many probes in a row had failed when this was written.
+	// consecutiveFailures is how many probes in a row had failed when this was
+	// written.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`
-	// responseTimeMs is how long the answer took when this was written, in milliseconds. The running figure is a metric.
+	// responseTimeMs is how long the answer took when this was written, in
+	// milliseconds. The running figure is a metric.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ResponseTimeMs int64 `json:"responseTimeMs,omitempty"`
@@ -138,14 +153,16 @@ type HealthStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// RevisionStatus is one revision: the hash of every field that reaches the server's process.
+// RevisionStatus is one revision: the hash of every field that reaches the
+// server's process.
 type RevisionStatus struct {
 	// name of the revision, as in the label mcp.toolgate.dev/revision of its pods.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
-	// firstCatalogueDigest is the digest of its first whole catalogue, out of which alone tools are admitted by themselves.
+	// firstCatalogueDigest is the digest of its first whole catalogue, out of
+	// which alone tools are admitted by themselves.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128

@@ -7,17 +7,17 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.caBundleFrom) || self.url.startsWith('https://')",message="caBundleFrom has a meaning for https only: change the url, or leave it out"
 type Remote struct {
-	// url is the server's MCP endpoint, http or https. Credentials do not belong here but in headersFrom. Example:
-	// https://mcp.example.com/mcp.
+	// url is the server's MCP endpoint, http or https. Credentials do not belong
+	// here but in headersFrom. Example: https://mcp.example.com/mcp.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://') && isURL(self) && url(self).getHostname() != ''",message="an http or https URL with a host, as in https://mcp.example.com/mcp"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://') && isURL(self) && url(self).getHostname().size() > 0",message="an http or https URL with a host, as in https://mcp.example.com/mcp"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/?#]*@')",message="a user name or password in the URL would be readable by everyone who can read this object: put credentials into a Secret and name it in headersFrom"
 	// +kubebuilder:validation:XValidation:rule="!self.contains('#')",message="the URL of an endpoint has no fragment (#...)"
 	URL string `json:"url,omitempty"`
-	// headersFrom are HTTP headers that the dispatcher sends to the server, from keys of Secrets in this namespace. Clients
-	// never see them.
+	// headersFrom are HTTP headers that the dispatcher sends to the server, from
+	// keys of Secrets in this namespace. Clients never see them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -25,34 +25,39 @@ type Remote struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))",message="HTTP does not tell headers apart by upper and lower case: name each once"
 	HeadersFrom []HeaderFrom `json:"headersFrom,omitempty"`
-	// caBundleFrom is a key of a ConfigMap in this namespace that holds the certificate authorities (PEM) which sign the
-	// server's certificate. They replace those of the system. Default: those of the system.
+	// caBundleFrom is a key of a ConfigMap in this namespace that holds the
+	// certificate authorities (PEM) which sign the server's certificate. They
+	// replace those of the system. Default: those of the system.
 	// +optional
 	CABundleFrom *KeyRef `json:"caBundleFrom,omitempty"`
 }
 
 // HeaderFrom is one header whose value is in a Secret.
 type HeaderFrom struct {
-	// name of the header. Those that HTTP and MCP need for themselves can't be set. Example: Authorization.
+	// name of the header. Those that HTTP and MCP need for themselves can't be
+	// set. Example: Authorization.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9!#$%&*+.^_|~-]+$')",message="the name of an HTTP header, such as Authorization"
 	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().matches('^(mcp-.*|host|accept|accept-encoding|connection|content-.*|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*|expect|last-event-id|origin|cookie)$')",message="this header is set by the dispatcher itself, as HTTP and MCP ask"
 	Name string `json:"name,omitempty"`
-	// secretKeyRef is where the whole value of the header is, as in "Bearer ..." for Authorization.
+	// secretKeyRef is where the whole value of the header is, as in "Bearer ..."
+	// for Authorization.
 	// +required
 	SecretKeyRef KeyRef `json:"secretKeyRef,omitzero"`
 }
 
 // Transport is how the dispatcher speaks to the server.
 type Transport struct {
-	// type is stdio for a server that speaks on its standard input and output, streamable-http for one that listens. A stdio
-	// server is the safer one: it needs no port, so nothing can go round the dispatcher. Default: stdio for a container,
-	// streamable-http for a remote server.
+	// type is stdio for a server that speaks on its standard input and output,
+	// streamable-http for one that listens. A stdio server is the safer one: it
+	// needs no port, so nothing can go round the dispatcher. Default: stdio for a
+	// container, streamable-http for a remote server.
 	// +optional
 	Type TransportType `json:"type,omitempty"`
-	// port is where a streamable-http server listens in the pod. Default: 8080. 7310 to 7312 are the dispatcher's.
+	// port is where a streamable-http server listens in the pod. Default: 8080.
+	// 7310 to 7312 are the dispatcher's.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -64,8 +69,9 @@ type Transport struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^/[^?# ]*$')",message="a path that begins with /, without query, fragment or spaces, as in /mcp"
 	Path string `json:"path,omitempty"`
-	// isolation says who shares a process of a stdio server. Session: each session of a client has its own, and a call
-	// without a session a fresh one. Shared: all share one, which is cheaper, and lets one caller see what another left
+	// isolation says who shares a process of a stdio server. Session: each session
+	// of a client has its own, and a call without a session a fresh one. Shared:
+	// all share one, which is cheaper, and lets one caller see what another left
 	// behind. Default: Session.
 	// +optional
 	Isolation Isolation `json:"isolation,omitempty"`

@@ -8,9 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MCPServer runs one Model Context Protocol server, or stands before a remote one, and publishes its tools as MCPTools. A
-// dispatcher in the server's own pod lets a call through only when it is known, valid, allowed and, where it can destroy
-// something, trusted. An image and a command are enough to begin with.
+// MCPServer runs one Model Context Protocol server, or stands before a remote
+// one, and publishes its tools as MCPTools. A dispatcher in the server's own
+// pod lets a call through only when it is known, valid, allowed and, where it
+// can destroy something, trusted. An image and a command are enough to begin
+// with.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -32,11 +34,13 @@ import (
 // +kubebuilder:validation:XValidation:rule="!format.dns1035Label().validate(self.metadata.name).hasValue()",message="the name becomes that of a Service: at most 63 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen; dots are not possible"
 type MCPServer struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata is the object's name, namespace, labels and annotations. The name has at most 63 characters and no dots.
+	// metadata is the object's name, namespace, labels and annotations. The name
+	// has at most 63 characters and no dots.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what to run, and what may pass. People write it; Toolgate never does.
+	// spec is what to run, and what may pass. People write it; Toolgate never
+	// does.
 	// +required
 	Spec MCPServerSpec `json:"spec,omitzero"`
 	// status is what is true of the server now. Toolgate writes it.
@@ -63,20 +67,22 @@ type MCPServerList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.pod) || !has(self.pod.volumes)",message="spec.pod.volumes are for a server in the pod: a remote server has nothing that mounts them"
 // +kubebuilder:validation:XValidation:rule="!has(self.container) || !has(self.container.volumeMounts) || (has(self.pod) && has(self.pod.volumes) && self.container.volumeMounts.all(m, self.pod.volumes.exists(v, v.name == m.name)))",fieldPath=".container.volumeMounts",message="each volumeMount names a volume of spec.pod.volumes: add the volume there, or correct the name"
 type MCPServerSpec struct {
-	// description says in a sentence what the server is for, for people who choose a server. Example: Files of the build.
+	// description says in a sentence what the server is for, for people who choose
+	// a server. Example: Files of the build.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// domain is the area that the server serves, in one word: it is used for routing, and rules see it as server.domain.
-	// Example: billing.
+	// domain is the area that the server serves, in one word: it is used for
+	// routing, and rules see it as server.domain. Example: billing.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$')",message="one word of letters, digits, hyphens, dots and underscores, such as billing"
 	Domain string `json:"domain,omitempty"`
-	// capabilities are free words for routing; rules see them as server.capabilities. They grant nothing. Example:
-	// [tool_execution, validation].
+	// capabilities are free words for routing; rules see them as
+	// server.capabilities. They grant nothing. Example: [tool_execution,
+	// validation].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -85,39 +91,44 @@ type MCPServerSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`
 	Capabilities []string `json:"capabilities,omitempty"`
-	// state Disabled takes the server out of service: no pods, its tools withheld, not in the index. Default: Enabled.
+	// state Disabled takes the server out of service: no pods, its tools withheld,
+	// not in the index. Default: Enabled.
 	// +optional
 	State State `json:"state,omitempty"`
-	// container is a server that Toolgate runs: an image, and for a stdio server the command. Exactly one of container and
-	// remote is set.
+	// container is a server that Toolgate runs: an image, and for a stdio server
+	// the command. Exactly one of container and remote is set.
 	// +optional
 	Container *Container `json:"container,omitempty"`
-	// remote is a server that runs elsewhere and is reached over HTTP; the pod then holds the dispatcher alone. Exactly one
-	// of container and remote is set.
+	// remote is a server that runs elsewhere and is reached over HTTP; the pod
+	// then holds the dispatcher alone. Exactly one of container and remote is set.
 	// +optional
 	Remote *Remote `json:"remote,omitempty"`
-	// transport is how the dispatcher speaks to the server. Default: stdio for a container, streamable-http for a remote
-	// server.
+	// transport is how the dispatcher speaks to the server. Default: stdio for a
+	// container, streamable-http for a remote server.
 	// +optional
 	Transport Transport `json:"transport,omitzero"`
-	// replicas is the number of pods. Default: 1. With 0 the server is out of service, and status says so.
+	// replicas is the number of pods. Default: 1. With 0 the server is out of
+	// service, and status says so.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Replicas *int32 `json:"replicas,omitempty"`
-	// pod adds to the pods of this server: volumes, labels, where they may run. There is no free template, so that nothing
-	// can be put beside the dispatcher that would go round it.
+	// pod adds to the pods of this server: volumes, labels, where they may run.
+	// There is no free template, so that nothing can be put beside the dispatcher
+	// that would go round it.
 	// +optional
 	Pod PodSettings `json:"pod,omitzero"`
 	// dispatcher sets up the container that checks every call.
 	// +optional
 	Dispatcher DispatcherSettings `json:"dispatcher,omitzero"`
-	// service sets up the Service that clients reach. It leads to the dispatcher and never to the server itself.
+	// service sets up the Service that clients reach. It leads to the dispatcher
+	// and never to the server itself.
 	// +optional
 	Service ServiceSettings `json:"service,omitzero"`
-	// timeoutSeconds is how long one call may take, in seconds. Default: 30. spec.timeoutSeconds of an MCPTool wins over it.
-	// A call that takes longer is answered with a time-out, and the server is told to cancel it.
+	// timeoutSeconds is how long one call may take, in seconds. Default: 30.
+	// spec.timeoutSeconds of an MCPTool wins over it. A call that takes longer is
+	// answered with a time-out, and the server is told to cancel it.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
@@ -128,22 +139,24 @@ type MCPServerSpec struct {
 	// health says how often the server is probed, and when it counts as unhealthy.
 	// +optional
 	Health Health `json:"health,omitzero"`
-	// discovery says when the server's catalogue is read again, and who admits what is in it.
+	// discovery says when the server's catalogue is read again, and who admits
+	// what is in it.
 	// +optional
 	Discovery Discovery `json:"discovery,omitzero"`
 	// trust decides whether destructive tools may be called. Default: Untrusted.
 	// +optional
 	// +kubebuilder:default={}
 	Trust Trust `json:"trust,omitzero"`
-	// gating says which tools the gate for destructive tools holds back while the server is Untrusted, and what clients see
-	// of them.
+	// gating says which tools the gate for destructive tools holds back while the
+	// server is Untrusted, and what clients see of them.
 	// +optional
 	Gating Gating `json:"gating,omitzero"`
 	// expose says which parts of MCP clients can use at all.
 	// +optional
 	Expose Expose `json:"expose,omitzero"`
-	// passthrough names methods that Toolgate does not know and lets through without a check of their parameters. All other
-	// unknown methods are refused. Example: [acme/reindex].
+	// passthrough names methods that Toolgate does not know and lets through
+	// without a check of their parameters. All other unknown methods are refused.
+	// Example: [acme/reindex].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -156,11 +169,13 @@ type MCPServerSpec struct {
 	// clientFeatures says what the server may ask of its clients.
 	// +optional
 	ClientFeatures ClientFeatures `json:"clientFeatures,omitzero"`
-	// validation says how strictly arguments and results are held to the schemas of a tool.
+	// validation says how strictly arguments and results are held to the schemas
+	// of a tool.
 	// +optional
 	Validation Validation `json:"validation,omitzero"`
-	// ruleSets names RuleSets of this namespace that govern this server, beside those that select it themselves. One that is
-	// missing or does not compile denies every call until it is there. Example: [no-secrets].
+	// ruleSets names RuleSets of this namespace that govern this server, beside
+	// those that select it themselves. One that is missing or does not compile
+	// denies every call until it is there. Example: [no-secrets].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -172,25 +187,28 @@ type MCPServerSpec struct {
 
 // Container is the server's image and process.
 type Container struct {
-	// image is the server's image; nothing is built into it. Example: registry.example.com/mcp/files:1.4.2.
+	// image is the server's image; nothing is built into it. Example:
+	// registry.example.com/mcp/files:1.4.2.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\\\t\\\\r\\\\n]+$')",message="an image reference has no spaces, as in registry.example.com/mcp/files:1.4.2"
 	Image string `json:"image,omitempty"`
-	// imagePullPolicy is when the kubelet pulls the image. Default: Always for the tag latest, IfNotPresent otherwise.
+	// imagePullPolicy is when the kubelet pulls the image. Default: Always for the
+	// tag latest, IfNotPresent otherwise.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	// command starts the server. A stdio server must name it, because Toolgate starts it itself, once for each session, and
-	// the image's own entrypoint can't be seen from the API. A server that listens may leave it out. No shell is involved.
-	// Example: [mcp-server-filesystem, /data].
+	// command starts the server. A stdio server must name it, because Toolgate
+	// starts it itself, once for each session, and the image's own entrypoint
+	// can't be seen from the API. A server that listens may leave it out. No shell
+	// is involved. Example: [mcp-server-filesystem, /data].
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=16384
-	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] != ''",message="the first entry is the program to start and can't be empty"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0].size() > 0",message="the first entry is the program to start and can't be empty"
 	Command []string `json:"command,omitempty"`
 	// args follow the command. Example: [--read-only].
 	// +optional
@@ -205,20 +223,23 @@ type Container struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="workingDir begins with /"
 	WorkingDir string `json:"workingDir,omitempty"`
-	// env are environment variables of the server. HOME is /home/mcp, on a volume of the pod's own, unless it is set here.
+	// env are environment variables of the server. HOME is /home/mcp, on a volume
+	// of the pod's own, unless it is set here.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=128
 	Env []EnvVar `json:"env,omitempty"`
-	// envFrom takes every key of a ConfigMap or Secret as an environment variable. A name in env wins.
+	// envFrom takes every key of a ConfigMap or Secret as an environment variable.
+	// A name in env wins.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	EnvFrom []EnvFrom `json:"envFrom,omitempty"`
-	// resources are the requests and limits of the server's container. Sessions of a stdio server share them.
+	// resources are the requests and limits of the server's container. Sessions of
+	// a stdio server share them.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
@@ -231,18 +252,21 @@ type Container struct {
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
 }
 
-// EnvVar is one environment variable: a value, or one key of a Secret or ConfigMap.
+// EnvVar is one environment variable: a value, or one key of a Secret or
+// ConfigMap.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.secretKeyRef), has(self.configMapKeyRef)].filter(x, x).size() == 1",message="set exactly one of value, secretKeyRef and configMapKeyRef"
 type EnvVar struct {
-	// name of the variable. Names that begin with TOOLGATE_ are reserved. Example: LOG_LEVEL.
+	// name of the variable. Names that begin with TOOLGATE_ are reserved. Example:
+	// LOG_LEVEL.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z_.-][A-Za-z0-9_.-]*$')",message="letters, digits, underscores, dots and hyphens, not beginning with a digit, as in LOG_LEVEL"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('TOOLGATE_')",message="names that begin with TOOLGATE_ are Toolgate's own"
 	Name string `json:"name,omitempty"`
-	// value of the variable, as it is. It is readable by everyone who can read this object: take secrets from a Secret.
+	// value of the variable, as it is. It is readable by everyone who can read
+	// this object: take secrets from a Secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Value string `json:"value,omitempty"`
@@ -270,7 +294,8 @@ type KeyRef struct {
 	Key string `json:"key,omitempty"`
 }
 
-// EnvFrom names a Secret or a ConfigMap whose keys become environment variables.
+// EnvFrom names a Secret or a ConfigMap whose keys become environment
+// variables.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.configMapRef)",message="set exactly one of secretRef and configMapRef"
 type EnvFrom struct {
@@ -299,16 +324,17 @@ type VolumeMount struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
-	// mountPath is where the server sees it. Example: /data. /toolgate, /run/toolgate, /tmp and /home/mcp are taken; what is
-	// below /tmp and /home/mcp is free.
+	// mountPath is where the server sees it. Example: /data. /toolgate,
+	// /run/toolgate, /tmp and /home/mcp are taken; what is below /tmp and
+	// /home/mcp is free.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(/[^/:]+)+$') && !self.matches('(^|/)[.][.]?(/|$)')",message="an absolute path such as /data, without .. or : and without a / at the end"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^((/run/toolgate|/toolgate)(/.*)?|/run|/tmp|/home|/home/mcp)$')",message="this path is taken by Toolgate: /toolgate and /run/toolgate hold its launcher, /tmp and /home/mcp are scratch volumes that every server has; mount elsewhere, such as /data"
 	MountPath string `json:"mountPath,omitempty"`
-	// subPath mounts one file or folder of the volume instead of its root. Later changes of a ConfigMap or Secret do not
-	// reach a subPath.
+	// subPath mounts one file or folder of the volume instead of its root. Later
+	// changes of a ConfigMap or Secret do not reach a subPath.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024

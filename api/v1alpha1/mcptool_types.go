@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// MCPTool is one tool of one MCPServer: the place to switch it off, to override what the server says of it, and to admit a
-// changed definition. Discovery makes it; a person may write it beforehand. The spec is people's, the status is Toolgate's.
+// MCPTool is one tool of one MCPServer: the place to switch it off, to
+// override what the server says of it, and to admit a changed definition.
+// Discovery makes it; a person may write it beforehand. The spec is people's,
+// the status is Toolgate's.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -25,18 +27,20 @@ import (
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.status.observed.title`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.startsWith(self.spec.serverRef.name + '.')",messageExpression="'the name is <server>.<tool>, so it begins with ' + self.spec.serverRef.name + '.'",message="the name is <server>.<tool>, so it begins with the server's name and a dot"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith(self.spec.serverRef.name + '.') || !(self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name == self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",messageExpression="'the MCPTool of this tool is named ' + self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",message="the MCPTool of such a tool is named <server>.<tool>, with - for _"
-// +kubebuilder:validation:XValidation:rule="self.spec.toolName == '' || (self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name.matches('-[0-9a-f]{8}$')",message="a tool name with anything but a-z, 0-9 and inner underscores can't be written as an object's name: use <server>.<the name in lower case, with - for all else>-<the first 8 hex digits of the sha256 of the tool's name>, as in: printf %s readFile | sha256sum | cut -c1-8"
+// +kubebuilder:validation:XValidation:rule="self.spec.toolName.size() == 0 || (self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name.matches('-[0-9a-f]{8}$')",message="a tool name with anything but a-z, 0-9 and inner underscores can't be written as an object's name: use <server>.<the name in lower case, with - for all else>-<the first 8 hex digits of the sha256 of the tool's name>, as in: printf %s readFile | sha256sum | cut -c1-8"
 type MCPTool struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata is the object's name, namespace, labels and annotations. The name is <server>.<tool>, with - for _ in the
-	// tool's name.
+	// metadata is the object's name, namespace, labels and annotations. The name
+	// is <server>.<tool>, with - for _ in the tool's name.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what people decide about the tool. Discovery sets serverRef and toolName and nothing else.
+	// spec is what people decide about the tool. Discovery sets serverRef and
+	// toolName and nothing else.
 	// +required
 	Spec MCPToolSpec `json:"spec,omitzero"`
-	// status is what was observed of the tool, and whether it can be called. Toolgate writes it.
+	// status is what was observed of the tool, and whether it can be called.
+	// Toolgate writes it.
 	// +optional
 	Status MCPToolStatus `json:"status,omitzero"`
 }
@@ -56,18 +60,19 @@ type MCPToolSpec struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serverRef can't be changed: an MCPTool belongs to one server; write another MCPTool for another server"
 	ServerRef ServerRef `json:"serverRef,omitzero"`
-	// toolName is the tool's true name as the server lists it, compared byte for byte. It can't be changed. Example:
-	// write_file.
+	// toolName is the tool's true name as the server lists it, compared byte for
+	// byte. It can't be changed. Example: write_file.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="toolName can't be changed: write another MCPTool for another tool"
 	ToolName string `json:"toolName,omitempty"`
-	// state Disabled refuses every call of the tool and leaves it out of tools/list. Default: Enabled.
+	// state Disabled refuses every call of the tool and leaves it out of
+	// tools/list. Default: Enabled.
 	// +optional
 	State State `json:"state,omitempty"`
-	// timeoutSeconds is how long one call may take, in seconds; it wins over the server's. Default: spec.timeoutSeconds of
-	// the MCPServer.
+	// timeoutSeconds is how long one call may take, in seconds; it wins over the
+	// server's. Default: spec.timeoutSeconds of the MCPServer.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
@@ -75,15 +80,16 @@ type MCPToolSpec struct {
 	// hints override what the server says of the tool in its annotations.
 	// +optional
 	Hints Hints `json:"hints,omitzero"`
-	// pin admits one definition by its digest; it wins over automatic admission. Default: spec.discovery.pinning of the
-	// MCPServer decides.
+	// pin admits one definition by its digest; it wins over automatic admission.
+	// Default: spec.discovery.pinning of the MCPServer decides.
 	// +optional
 	Pin *Pin `json:"pin,omitempty"`
 	// contract is what people promise of the tool to those who use it.
 	// +optional
 	Contract *Contract `json:"contract,omitempty"`
-	// ruleSets names RuleSets of this namespace that govern this tool, beside those that select it. One that is missing or
-	// does not compile denies every call of the tool until it is there.
+	// ruleSets names RuleSets of this namespace that govern this tool, beside
+	// those that select it. One that is missing or does not compile denies every
+	// call of the tool until it is there.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -113,27 +119,33 @@ const (
 	HintFalse Hint = "False"
 )
 
-// Hints override the annotations of a tool. What is absent is left to the server.
+// Hints override the annotations of a tool. What is absent is left to the
+// server.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || self.readOnly != 'True' || !has(self.destructive) || self.destructive != 'True'",message="a tool can't be read-only and destructive: set one of readOnly and destructive to False, or leave it out"
 type Hints struct {
-	// destructive True holds the tool back while the server is Untrusted; False lets it through.
+	// destructive True holds the tool back while the server is Untrusted; False
+	// lets it through.
 	// +optional
 	Destructive Hint `json:"destructive,omitempty"`
-	// readOnly True says that the tool changes nothing, and so can't be destructive.
+	// readOnly True says that the tool changes nothing, and so can't be
+	// destructive.
 	// +optional
 	ReadOnly Hint `json:"readOnly,omitempty"`
-	// idempotent True says that a second call with the same arguments changes nothing more. Clients and rules see it.
+	// idempotent True says that a second call with the same arguments changes
+	// nothing more. Clients and rules see it.
 	// +optional
 	Idempotent Hint `json:"idempotent,omitempty"`
-	// openWorld True says that the tool reaches things outside, such as the web. Clients and rules see it.
+	// openWorld True says that the tool reaches things outside, such as the web.
+	// Clients and rules see it.
 	// +optional
 	OpenWorld Hint `json:"openWorld,omitempty"`
 }
 
 // Pin admits one definition.
 type Pin struct {
-	// digest of the definition to admit, as status.observed.digest shows it: v1:sha256: and 64 hex digits.
+	// digest of the definition to admit, as status.observed.digest shows it:
+	// v1:sha256: and 64 hex digits.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -145,13 +157,15 @@ type Pin struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.version) || has(self.deprecatedIn)",message="set version, deprecatedIn, or both"
 type Contract struct {
-	// version is the tool's semantic version. Rules see it as tool.version. Example: 1.4.0.
+	// version is the tool's semantic version. Rules see it as tool.version.
+	// Example: 1.4.0.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')",message="a semantic version, such as 1.4.0"
 	Version string `json:"version,omitempty"`
-	// deprecatedIn is the version from which on the tool should not be used any more. Example: 2.0.0.
+	// deprecatedIn is the version from which on the tool should not be used any
+	// more. Example: 2.0.0.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -161,7 +175,8 @@ type Contract struct {
 
 // MCPToolStatus is what was observed of the tool, and what is admitted.
 type MCPToolStatus struct {
-	// conditions are Registered, Callable and Ready. Callable=False says what blocks the tool.
+	// conditions are Registered, Callable and Ready. Callable=False says what
+	// blocks the tool.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -185,7 +200,8 @@ type MCPToolStatus struct {
 	Destructive *DestructiveStatus `json:"destructive,omitempty"`
 }
 
-// ObservedTool is the definition that the server lists. All of it is the server's word.
+// ObservedTool is the definition that the server lists. All of it is the
+// server's word.
 type ObservedTool struct {
 	// title for people.
 	// +optional
@@ -200,17 +216,20 @@ type ObservedTool struct {
 	// annotations are the server's own hints.
 	// +optional
 	Annotations *ToolAnnotations `json:"annotations,omitempty"`
-	// inputSchema is the JSON Schema of the arguments. It is for reading: the digest is over the original.
+	// inputSchema is the JSON Schema of the arguments. It is for reading: the
+	// digest is over the original.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
-	// outputSchema is the JSON Schema of structured results. It is for reading: the digest is over the original.
+	// outputSchema is the JSON Schema of structured results. It is for reading:
+	// the digest is over the original.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// schemaOmitted says which of inputSchema and outputSchema are too large to be shown here (16 KiB).
+	// schemaOmitted says which of inputSchema and outputSchema are too large to be
+	// shown here (16 KiB).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=2
@@ -235,7 +254,8 @@ type ToolAnnotations struct {
 	// destructive is destructiveHint: the tool can destroy something.
 	// +optional
 	Destructive Hint `json:"destructive,omitempty"`
-	// idempotent is idempotentHint: a second call with the same arguments changes nothing more.
+	// idempotent is idempotentHint: a second call with the same arguments changes
+	// nothing more.
 	// +optional
 	Idempotent Hint `json:"idempotent,omitempty"`
 	// openWorld is openWorldHint: the tool reaches things outside.
@@ -262,7 +282,8 @@ type DestructiveStatus struct {
 	// verdict is True where the tool counts as destructive.
 	// +required
 	Verdict Hint `json:"verdict,omitempty"`
-	// because is Override (spec.hints), Annotation (the server's) or Default (the server says nothing).
+	// because is Override (spec.hints), Annotation (the server's) or Default (the
+	// server says nothing).
 	// +required
 	Because HintSource `json:"because,omitempty"`
 }

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// RuleSet holds rules that decide about calls: over arguments, tools, servers and callers, in CEL or JSON Schema. Rules only
-// take away: none lifts a check that Toolgate makes by itself. A set that does not compile denies what it governs.
+// RuleSet holds rules that decide about calls: over arguments, tools, servers
+// and callers, in CEL or JSON Schema. Rules only take away: none lifts a check
+// that Toolgate makes by itself. A set that does not compile denies what it
+// governs.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -30,7 +32,8 @@ type RuleSet struct {
 	// spec is what is governed, and how. People write it.
 	// +required
 	Spec RuleSetSpec `json:"spec,omitzero"`
-	// status says whether the rules compile and who enforces them. Toolgate writes it.
+	// status says whether the rules compile and who enforces them. Toolgate writes
+	// it.
 	// +optional
 	Status RuleSetStatus `json:"status,omitzero"`
 }
@@ -49,22 +52,25 @@ type RuleSetList struct {
 // +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'cel' || self.rules.all(r, has(r.when) != has(r.require) && !has(r.schema))",fieldPath=".rules",message="with format cel each rule has exactly one of when (applies when true) and require (applies when not true), and no schema"
 // +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'jsonSchema' || self.rules.all(r, has(r.schema) && !has(r.when) && !has(r.require) && !has(r.messageExpression))",fieldPath=".rules",message="with format jsonSchema each rule has a schema (applies when the arguments do not conform) and a message where wanted, and none of when, require and messageExpression"
 type RuleSetSpec struct {
-	// type is the class of the rules. safety decides before policy, and policy before validation; a lower class never
-	// weakens the verdict of a higher one. routing keeps its place and is refused until it is built.
+	// type is the class of the rules. safety decides before policy, and policy
+	// before validation; a lower class never weakens the verdict of a higher one.
+	// routing keeps its place and is refused until it is built.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'routing'",message="type routing is not built yet: rules of this type would be accepted and do nothing; use safety, policy or validation"
 	Type RuleSetType `json:"type,omitempty"`
-	// priority orders sets of one class: the highest decides, on a tie the stricter action. Default: 0. Example: 100.
+	// priority orders sets of one class: the highest decides, on a tie the
+	// stricter action. Default: 0. Example: 100.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=-1000000
 	// +kubebuilder:validation:Maximum=1000000
 	Priority *int32 `json:"priority,omitempty"`
-	// enforcement Audit records what the rules would do and lets the call pass: the way to try a set before it decides.
-	// Default: Enforce.
+	// enforcement Audit records what the rules would do and lets the call pass:
+	// the way to try a set before it decides. Default: Enforce.
 	// +optional
 	Enforcement Enforcement `json:"enforcement,omitempty"`
-	// format is the language of the rules. shacl keeps its place and is refused until it is built. Default: cel.
+	// format is the language of the rules. shacl keeps its place and is refused
+	// until it is built. Default: cel.
 	// +optional
 	// +kubebuilder:default=cel
 	// +kubebuilder:validation:XValidation:rule="self != 'shacl'",message="format shacl is not built yet: such rules could not be enforced; use cel or jsonSchema"
@@ -75,7 +81,8 @@ type RuleSetSpec struct {
 	// tools selects tools of those servers. Default: all of them.
 	// +optional
 	Tools *ToolSelector `json:"tools,omitempty"`
-	// methods are the MCP methods that the rules see. Default: [tools/call]. Example: [tools/call, resources/read].
+	// methods are the MCP methods that the rules see. Default: [tools/call].
+	// Example: [tools/call, resources/read].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -85,7 +92,8 @@ type RuleSetSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(m, m.matches('^[A-Za-z0-9_$.-]+(/[A-Za-z0-9_$.-]+)*$'))",message="each entry is the full name of one method, such as tools/call; there are no wildcards"
 	// +kubebuilder:validation:XValidation:rule="self.all(m, m != 'initialize' && !m.startsWith('notifications/'))",message="rules decide about requests of clients: initialize and notifications/* are answered by the dispatcher itself and reach no rule"
 	Methods []string `json:"methods,omitempty"`
-	// rules decide about a call. Within a class the rule of the highest priority that applies decides.
+	// rules decide about a call. Within a class the rule of the highest priority
+	// that applies decides.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -139,18 +147,21 @@ type ServerSelector struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	Names []string `json:"names,omitempty"`
-	// selector selects MCPServers by their labels. Example: {matchLabels: {tier: prod}}.
+	// selector selects MCPServers by their labels. Example: {matchLabels: {tier:
+	// prod}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && self.matchLabels.size() > 0) || (has(self.matchExpressions) && self.matchExpressions.size() > 0)",message="an empty selector is refused, because it is unclear whether all or none is meant: say matchLabels or matchExpressions, or leave servers out to select all"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, has(e.values) && e.values.size() > 0 ? e.operator == 'In' || e.operator == 'NotIn' : e.operator == 'Exists' || e.operator == 'DoesNotExist')",message="an operator is In or NotIn with values, or Exists or DoesNotExist without"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
-// ToolSelector selects tools by name or glob, and may narrow to destructive ones: a tool must fit both.
+// ToolSelector selects tools by name or glob, and may narrow to destructive
+// ones: a tool must fit both.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.names) || has(self.destructive)",message="an empty tools selects nothing: name tools in names, set destructive to Only, or leave tools out to select all"
 type ToolSelector struct {
-	// names are true names of tools; * stands for any run of characters and ? for one. Example: [write_file, delete_*].
+	// names are true names of tools; * stands for any run of characters and ? for
+	// one. Example: [write_file, delete_*].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -177,7 +188,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.when), has(self.require), has(self.schema)].filter(x, x).size() == 1",message="a rule has exactly one of when, require and schema"
 type Rule struct {
-	// name of the rule. Refusals, audit records and status name it. Example: no-writes-to-etc.
+	// name of the rule. Refusals, audit records and status name it. Example:
+	// no-writes-to-etc.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -188,35 +200,42 @@ type Rule struct {
 	// +kubebuilder:validation:Minimum=-1000000
 	// +kubebuilder:validation:Maximum=1000000
 	Priority *int32 `json:"priority,omitempty"`
-	// action is what happens when the rule applies. Reject refuses the call. RequireConfirmation asks a person first; where
-	// nobody can be asked, it refuses. Warn lets it pass and records it. Allow settles between rules: it keeps lower
-	// priorities of the same class from having a say, and lifts no other check.
+	// action is what happens when the rule applies. Reject refuses the call.
+	// RequireConfirmation asks a person first; where nobody can be asked, it
+	// refuses. Warn lets it pass and records it. Allow settles between rules: it
+	// keeps lower priorities of the same class from having a say, and lifts no
+	// other check.
 	// +required
 	Action RuleAction `json:"action,omitempty"`
-	// message tells the caller what to do instead; {fields} in braces are filled in. Example: "{args.path} is outside of
-	// /data; write below /data". Default: a sentence that names the rule.
+	// message tells the caller what to do instead; {fields} in braces are filled
+	// in. Example: "{args.path} is outside of /data; write below /data". Default:
+	// a sentence that names the rule.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// messageExpression is CEL that gives the message; where it fails, message stands in. Only with format cel.
+	// messageExpression is CEL that gives the message; where it fails, message
+	// stands in. Only with format cel.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	MessageExpression string `json:"messageExpression,omitempty"`
-	// when is CEL over tool, args, rawArgs, server, caller and call; the rule applies when it is true. An error counts as
-	// true, except for Allow. Example: args.path.startsWith("/etc").
+	// when is CEL over tool, args, rawArgs, server, caller and call; the rule
+	// applies when it is true. An error counts as true, except for Allow. Example:
+	// args.path.startsWith("/etc").
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	When string `json:"when,omitempty"`
-	// require is CEL as in when; the rule applies when it is not true. Example: args.path.startsWith("/data/").
+	// require is CEL as in when; the rule applies when it is not true. Example:
+	// args.path.startsWith("/data/").
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Require string `json:"require,omitempty"`
-	// schema is a JSON Schema (2020-12 unless $schema says draft-07); the rule applies when the arguments do not conform.
-	// Nothing is fetched: $ref reaches within the schema only. Example: {properties: {path: {pattern: "^/data/"}}}.
+	// schema is a JSON Schema (2020-12 unless $schema says draft-07); the rule
+	// applies when the arguments do not conform. Nothing is fetched: $ref reaches
+	// within the schema only. Example: {properties: {path: {pattern: "^/data/"}}}.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -255,7 +274,8 @@ type RuleSetStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MatchedServers *int32 `json:"matchedServers,omitempty"`
-	// enforcedServers is how many of them have this generation of the set in force in every replica.
+	// enforcedServers is how many of them have this generation of the set in force
+	// in every replica.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	EnforcedServers *int32 `json:"enforcedServers,omitempty"`

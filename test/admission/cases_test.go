@@ -7,9 +7,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -97,4 +99,32 @@ func (s *apiServer) namespace(t *testing.T) string {
 		t.Fatalf("making a namespace: %v", err)
 	}
 	return ns.GetName()
+}
+
+// TestEveryRuleHasACase holds each message of a rule in the CRDs to be what some case is refused with.
+func TestEveryRuleHasACase(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusals := map[string][]string{}
+	for _, file := range files {
+		kind := filepath.Base(filepath.Dir(file))
+		if tc := load(t, file); tc.Refused != "" {
+			refusals[kind] = append(refusals[kind], tc.Refused)
+		}
+	}
+	for _, crd := range readCRDs(t) {
+		visit("", schemaOf(crd), func(path string, s *apiextensionsv1.JSONSchemaProps) {
+			for _, rule := range s.XValidations {
+				proven := slices.ContainsFunc(refusals[crd.Spec.Names.Singular], func(refused string) bool {
+					return strings.Contains(rule.Message, refused) || rule.MessageExpression != "" && strings.HasPrefix(refused, strings.Split(rule.MessageExpression, "'")[1])
+				})
+				// The same type is used in several places, and proven in one.
+				if !proven && !strings.Contains(path, "KeyRef.") && !strings.Contains(path, "caBundleFrom.") {
+					t.Errorf("%s%s: no case is refused with %q", crd.Spec.Names.Kind, path, rule.Message)
+				}
+			}
+		})
+	}
 }
