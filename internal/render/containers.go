@@ -60,10 +60,7 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 	if Transport(s) == mcpv1alpha1.TransportStdio {
 		command = append(command, "--launch-socket", launchSocket)
 	}
-	if level := s.Spec.Dispatcher.LogLevel; level != "" {
-		command = append(command, "--log-level", string(level))
-	}
-	return command
+	return append(command, "--log-level", string(s.Spec.Effective().Dispatcher.LogLevel))
 }
 
 func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfiguration {
@@ -99,7 +96,8 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 			corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath(runDir))
 	} else {
-		ac.WithPorts(port("http", httpPort(s)))
+		listens, _ := endpoint(s)
+		ac.WithPorts(port("http", listens))
 	}
 	for _, m := range c.VolumeMounts {
 		mount := corev1ac.VolumeMount().WithName(m.Name).WithMountPath(m.MountPath)

@@ -11,7 +11,6 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
@@ -80,7 +79,7 @@ func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.Po
 		WithServiceAccountName(ServiceAccountName(s)).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithTerminationGracePeriodSeconds(ptr.Deref(s.Spec.Pod.TerminationGracePeriodSeconds, defaultGraceSeconds)).
+		WithTerminationGracePeriodSeconds(*s.Spec.Effective().Pod.TerminationGracePeriodSeconds).
 		WithSecurityContext(corev1ac.PodSecurityContext().
 			WithRunAsNonRoot(true).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).

@@ -61,7 +61,7 @@ func Document(in DocumentInput) (*registry.Document, error) {
 func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
 	u := registry.Upstream{
 		Transport: registry.TransportType(Transport(s)),
-		Isolation: registry.Isolation(s.Spec.Transport.Isolation),
+		Isolation: registry.Isolation(s.Spec.Effective().Transport.Isolation),
 	}
 	switch {
 	case s.Spec.Remote != nil:
@@ -70,9 +70,8 @@ func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
 			u.CAFile = caDir + "/" + caFile
 		}
 	case u.Transport == registry.TransportStreamableHTTP:
-		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", httpPort(s), httpPath(s))
-	case u.Isolation == "":
-		u.Isolation = registry.IsolationSession
+		port, path := endpoint(s)
+		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", port, path)
 	}
 	return u
 }

@@ -112,7 +112,7 @@ func PodSelector(server string) map[string]string {
 // URL is where clients in the cluster reach a server. It leaves out the cluster's domain, which can't be seen from the API.
 func URL(s *mcpv1alpha1.MCPServer) string {
 	host := fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace)
-	if port := servicePort(s); port != defaultServicePort {
+	if port := servicePort(s); port != mcpv1alpha1.DefaultServicePort {
 		return fmt.Sprintf("http://%s:%d/mcp", host, port)
 	}
 	return "http://" + host + "/mcp"

@@ -33,16 +33,12 @@ func ServiceAccount(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceAccountApplyConfi
 
 // Service renders what clients reach. It leads to the dispatcher's port alone.
 func Service(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
-	kind := s.Spec.Service.Type
-	if kind == "" {
-		kind = corev1.ServiceTypeClusterIP
-	}
 	return corev1ac.Service(s.Name, s.Namespace).
 		WithLabels(Labels(s.Name)).
 		WithAnnotations(s.Spec.Service.Annotations).
 		WithOwnerReferences(owner(s)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithType(kind).
+			WithType(s.Spec.Effective().Service.Type).
 			WithSelector(PodSelector(s.Name)).
 			WithPorts(corev1ac.ServicePort().
 				WithName(portNameMCP).

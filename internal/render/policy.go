@@ -6,27 +6,24 @@ package render
 import (
 	"slices"
 
-	"k8s.io/utils/ptr"
-
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// policy resolves every switch of a server. All defaults that matter to safety are here and nowhere else: what is absent is
-// the strict value, except where strict would mean a server that does nothing.
+// policy writes down every switch of a server. What is absent means what Effective says.
 func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
-	spec := &s.Spec
+	spec := s.Spec.Effective()
 	return registry.Policy{
-		TimeoutSeconds: number(spec.TimeoutSeconds, defaultTimeoutSeconds),
-		Limits:         limits(s),
+		TimeoutSeconds: int(*spec.TimeoutSeconds),
+		Limits:         limits(spec, Replicas(s)),
 		Health: registry.Health{
-			IntervalSeconds:  number(spec.Health.IntervalSeconds, defaultHealthInterval),
-			TimeoutSeconds:   number(spec.Health.TimeoutSeconds, defaultHealthTimeout),
-			FailureThreshold: number(spec.Health.FailureThreshold, defaultFailureThreshold),
+			IntervalSeconds:  int(*spec.Health.IntervalSeconds),
+			TimeoutSeconds:   int(*spec.Health.TimeoutSeconds),
+			FailureThreshold: int(*spec.Health.FailureThreshold),
 		},
 		Discovery: registry.Discovery{
-			TTLSeconds: number(spec.Discovery.TTLSeconds, defaultTTLSeconds),
-			PinningOff: Pinning(s) == mcpv1alpha1.PinningOff,
+			TTLSeconds: int(*spec.Discovery.TTLSeconds),
+			PinningOff: spec.Discovery.Pinning == mcpv1alpha1.PinningOff,
 		},
 		Trust: trust(spec.Trust),
 		Gating: registry.Gating{
@@ -35,15 +32,22 @@ func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
 			HideBlocked:     spec.Gating.BlockedTools == mcpv1alpha1.BlockedHide,
 		},
 		Expose: registry.Expose{
-			Tools:       spec.Expose.Tools != mcpv1alpha1.Deny,
-			Resources:   spec.Expose.Resources != mcpv1alpha1.Deny,
-			Prompts:     spec.Expose.Prompts != mcpv1alpha1.Deny,
-			Completions: spec.Expose.Completions != mcpv1alpha1.Deny,
+			Tools:       allowed(spec.Expose.Tools),
+			Resources:   allowed(spec.Expose.Resources),
+			Prompts:     allowed(spec.Expose.Prompts),
+			Completions: allowed(spec.Expose.Completions),
 		},
-		Client: clientFeatures(spec),
+		Client: registry.Client{
+			Sampling:        allowed(spec.ClientFeatures.Sampling),
+			SamplingTools:   allowed(spec.ClientFeatures.SamplingTools),
+			ElicitationForm: allowed(spec.ClientFeatures.ElicitationForm),
+			ElicitationURL:  allowed(spec.ClientFeatures.ElicitationURL),
+			Roots:           allowed(spec.ClientFeatures.Roots),
+		},
 		Validation: registry.Validation{
-			Arguments:     mode(spec.Validation.Arguments, registry.Enforce),
-			Results:       mode(spec.Validation.Results, registry.Warn),
+			// A value that is not known here is passed on, so that the document is refused rather than loosened.
+			Arguments:     registry.Mode(spec.Validation.Arguments),
+			Results:       registry.Mode(spec.Validation.Results),
 			AssertFormats: spec.Validation.Formats == mcpv1alpha1.FormatAssert,
 		},
 		Passthrough: slices.Clone(spec.Passthrough),
@@ -51,26 +55,24 @@ func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
 }
 
 // limits divides what counts across all replicas; sessions and sizes are counted by each.
-func limits(s *mcpv1alpha1.MCPServer) registry.Limits {
-	l := s.Spec.Limits
-	share := func(n int) int {
-		replicas := max(int(Replicas(s)), 1)
-		return (n + replicas - 1) / replicas
-	}
+func limits(spec *mcpv1alpha1.MCPServerSpec, replicas int32) registry.Limits {
+	l := spec.Limits
+	n := max(replicas, 1)
+	share := func(limit *int32) int { return int((*limit + n - 1) / n) }
 	return registry.Limits{
-		RequestsPerMinute:  share(number(l.RequestsPerMinute, defaultRequestsPerMinute)),
-		MaxConcurrent:      share(number(l.MaxConcurrent, defaultMaxConcurrent)),
-		MaxSessions:        number(l.MaxSessions, defaultMaxSessions),
-		SessionIdleSeconds: number(l.SessionIdleSeconds, defaultSessionIdleSeconds),
-		MaxRequestBytes:    number(l.MaxRequestBytes, defaultMaxRequestBytes),
-		MaxResponseBytes:   number(l.MaxResponseBytes, defaultMaxResponseBytes),
+		RequestsPerMinute:  share(l.RequestsPerMinute),
+		MaxConcurrent:      share(l.MaxConcurrent),
+		MaxSessions:        int(*l.MaxSessions),
+		SessionIdleSeconds: int(*l.SessionIdleSeconds),
+		MaxRequestBytes:    int(*l.MaxRequestBytes),
+		MaxResponseBytes:   int(*l.MaxResponseBytes),
 	}
 }
 
 func trust(t mcpv1alpha1.Trust) registry.Trust {
 	out := registry.Trust{
 		Trusted:             t.State == mcpv1alpha1.Trusted,
-		MaxStalenessSeconds: number(t.MaxStalenessSeconds, defaultMaxStaleness),
+		MaxStalenessSeconds: int(*t.MaxStalenessSeconds),
 	}
 	if t.ExpiresAt != nil {
 		out.ExpiresAt = t.ExpiresAt.Unix()
@@ -78,26 +80,5 @@ func trust(t mcpv1alpha1.Trust) registry.Trust {
 	return out
 }
 
-// clientFeatures opens what a person opened, or did not close. What lets a server act through its client stays closed by
-// default until the server is trusted for good: trust that ends must not leave it open while no manager renders again.
-func clientFeatures(spec *mcpv1alpha1.MCPServerSpec) registry.Client {
-	f := spec.ClientFeatures
-	trusted := spec.Trust.State == mcpv1alpha1.Trusted && spec.Trust.ExpiresAt == nil
-	return registry.Client{
-		Sampling:        f.Sampling != mcpv1alpha1.Deny,
-		SamplingTools:   f.SamplingTools == mcpv1alpha1.Allow || f.SamplingTools == "" && trusted,
-		ElicitationForm: f.ElicitationForm != mcpv1alpha1.Deny,
-		ElicitationURL:  f.ElicitationURL == mcpv1alpha1.Allow || f.ElicitationURL == "" && trusted,
-		Roots:           f.Roots != mcpv1alpha1.Deny,
-	}
-}
-
-// mode keeps a value that it does not know, so that the document is refused rather than loosened.
-func mode(m mcpv1alpha1.ValidationMode, byDefault registry.Mode) registry.Mode {
-	if m == "" {
-		return byDefault
-	}
-	return registry.Mode(m)
-}
-
-func number(p *int32, byDefault int32) int { return int(ptr.Deref(p, byDefault)) }
+// allowed opens on the word alone: a value that is not known stays shut.
+func allowed(a mcpv1alpha1.Access) bool { return a == mcpv1alpha1.Allow }

@@ -39,7 +39,7 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 		p.Env, p.EnvFrom, p.Mounts = c.Env, c.EnvFrom, c.VolumeMounts
 		p.Volumes = mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
 		if p.Transport == mcpv1alpha1.TransportStreamableHTTP {
-			p.Port, p.Path = httpPort(s), httpPath(s)
+			p.Port, p.Path = endpoint(s)
 		}
 	}
 	data, err := json.Marshal(p)

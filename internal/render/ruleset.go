@@ -18,19 +18,17 @@ import (
 // RuleSet turns a RuleSet into what the document carries. Values that the engine does not know are passed on as they are:
 // its compiler refuses them, and then the set denies what it governs. Whom it reaches is not decided here.
 func RuleSet(rs *mcpv1alpha1.RuleSet) rules.Set {
+	spec := rs.Spec.Effective()
 	set := rules.Set{
 		Name:        rs.Name,
 		Generation:  rs.Generation,
-		Type:        rules.Type(rs.Spec.Type),
-		Priority:    int(ptr.Deref(rs.Spec.Priority, 0)),
-		Enforcement: rules.Enforcement(rs.Spec.Enforcement),
-		Format:      rules.Format(rs.Spec.Format),
-		Methods:     slices.Clone(rs.Spec.Methods),
+		Type:        rules.Type(spec.Type),
+		Priority:    int(*spec.Priority),
+		Enforcement: rules.Enforcement(spec.Enforcement),
+		Format:      rules.Format(spec.Format),
+		Methods:     spec.Methods,
 	}
-	if set.Format == "" {
-		set.Format = rules.FormatCEL
-	}
-	if t := rs.Spec.Tools; t != nil {
+	if t := spec.Tools; t != nil {
 		set.Tools = &rules.ToolSelector{Names: slices.Clone(t.Names)}
 		if t.Destructive == mcpv1alpha1.DestructiveOnly {
 			set.Tools.Destructive = rules.DestructiveTrue

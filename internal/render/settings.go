@@ -12,26 +12,6 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
 
-// What an absent field means where the API server has not filled it in: an object can be older than its CRD's defaults.
-const (
-	defaultServicePort        = 80
-	defaultHTTPPort           = 8080
-	defaultHTTPPath           = "/mcp"
-	defaultGraceSeconds       = 60
-	defaultTimeoutSeconds     = 30
-	defaultRequestsPerMinute  = 100
-	defaultMaxConcurrent      = 16
-	defaultMaxSessions        = 20
-	defaultSessionIdleSeconds = 1800
-	defaultMaxRequestBytes    = 4 << 20
-	defaultMaxResponseBytes   = 16 << 20
-	defaultHealthInterval     = 15
-	defaultHealthTimeout      = 5
-	defaultFailureThreshold   = 3
-	defaultTTLSeconds         = 300
-	defaultMaxStaleness       = 600
-)
-
 // Disabled says whether the server is out of service.
 func Disabled(s *mcpv1alpha1.MCPServer) bool { return s.Spec.State == mcpv1alpha1.StateDisabled }
 
@@ -40,42 +20,27 @@ func Replicas(s *mcpv1alpha1.MCPServer) int32 {
 	if Disabled(s) {
 		return 0
 	}
-	return ptr.Deref(s.Spec.Replicas, 1)
+	return *s.Spec.Effective().Replicas
 }
 
 // Transport is how the dispatcher speaks to the server.
 func Transport(s *mcpv1alpha1.MCPServer) mcpv1alpha1.TransportType {
-	switch {
-	case s.Spec.Remote != nil:
-		return mcpv1alpha1.TransportStreamableHTTP
-	case s.Spec.Transport.Type == "":
-		return mcpv1alpha1.TransportStdio
-	default:
-		return s.Spec.Transport.Type
-	}
+	return s.Spec.Effective().Transport.Type
 }
 
 // Pinning says who admits definitions.
 func Pinning(s *mcpv1alpha1.MCPServer) mcpv1alpha1.Pinning {
-	if s.Spec.Discovery.Pinning == "" {
-		return mcpv1alpha1.PinningPerRevision
-	}
-	return s.Spec.Discovery.Pinning
+	return s.Spec.Effective().Discovery.Pinning
 }
 
 func servicePort(s *mcpv1alpha1.MCPServer) int32 {
-	return ptr.Deref(s.Spec.Service.Port, defaultServicePort)
+	return *s.Spec.Effective().Service.Port
 }
 
-func httpPort(s *mcpv1alpha1.MCPServer) int32 {
-	return ptr.Deref(s.Spec.Transport.Port, defaultHTTPPort)
-}
-
-func httpPath(s *mcpv1alpha1.MCPServer) string {
-	if s.Spec.Transport.Path == "" {
-		return defaultHTTPPath
-	}
-	return s.Spec.Transport.Path
+// endpoint is where a server in the pod listens.
+func endpoint(s *mcpv1alpha1.MCPServer) (port int32, path string) {
+	t := s.Spec.Effective().Transport
+	return ptr.Deref(t.Port, mcpv1alpha1.DefaultPort), t.Path
 }
 
 // Invalid says why the spec can't be rendered, in words for its author; "" means that it can. Admission refuses all of
@@ -97,7 +62,7 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 			return "spec.container.command is empty; a stdio server must name its command, because the image's own entrypoint can't be seen from the API"
 		}
 	case mcpv1alpha1.TransportStreamableHTTP:
-		if port := httpPort(s); port >= PortMCP && port <= PortProbe {
+		if port, _ := endpoint(s); port >= PortMCP && port <= PortProbe {
 			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortProbe)
 		}
 	default:

@@ -1,0 +1,119 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Applier writes children: by server-side apply, and only where something differs.
+type Applier struct {
+	Client client.Client
+	// Live reads past the cache, which holds nothing but our own.
+	Live client.Reader
+}
+
+// foreignError says that a name is taken by an object that is not ours.
+type foreignError struct {
+	kind, name string
+}
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("%s %s exists and does not belong to this object; delete or rename it, or choose another name", e.kind, e.name)
+}
+
+// child is one object to apply.
+type child[O client.Object, A runtime.ApplyConfiguration] struct {
+	kind string
+	// live is an empty object with name and namespace, to be filled.
+	live O
+	want A
+	// owned says whether a live object is ours to write.
+	owned func(O) bool
+	// extract gives what a field owner has applied to a live object.
+	extract func(O, string) (A, error)
+}
+
+// apply makes the live object as wanted. An apply without a change is still a write request, so what our field owner has
+// applied already is compared first. It gives a *foreignError for an object that is not ours, and then writes nothing.
+func apply[O client.Object, A runtime.ApplyConfiguration](ctx context.Context, a *Applier, c child[O, A]) error {
+	key := client.ObjectKeyFromObject(c.live)
+	err := a.Client.Get(ctx, key, c.live)
+	if apierrors.IsNotFound(err) {
+		// Not ours, or ours with its label taken off, or not there at all: the cache can't tell these apart.
+		err = a.Live.Get(ctx, key, c.live)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("reading %s %s: %w", c.kind, key.Name, err)
+	case !c.owned(c.live):
+		return &foreignError{kind: c.kind, name: key.Name}
+	default:
+		applied, err := c.extract(c.live, render.FieldOwner)
+		if err != nil {
+			return fmt.Errorf("reading what was applied to %s %s: %w", c.kind, key.Name, err)
+		}
+		if same, err := equalConfigurations(applied, c.want); err != nil || same {
+			return err
+		}
+	}
+	if err := a.Client.Apply(ctx, c.want, client.FieldOwner(render.FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s %s: %w", c.kind, key.Name, err)
+	}
+	return nil
+}
+
+// equalConfigurations compares by what would be sent.
+func equalConfigurations(a, b runtime.ApplyConfiguration) (bool, error) {
+	left, err := json.Marshal(a)
+	if err != nil {
+		return false, fmt.Errorf("encoding an apply configuration: %w", err)
+	}
+	right, err := json.Marshal(b)
+	if err != nil {
+		return false, fmt.Errorf("encoding an apply configuration: %w", err)
+	}
+	return bytes.Equal(left, right), nil
+}
+
+// controlledBy says that an object belongs to the server.
+func controlledBy[O client.Object](s *mcpv1alpha1.MCPServer) func(O) bool {
+	return func(o O) bool {
+		ref := metav1.GetControllerOf(o)
+		return ref != nil && render.OwnedBy(ref.UID, s)
+	}
+}
+
+// classify sorts the errors of writing a child, here and nowhere else: what the user must act upon becomes a Refusal for a
+// condition and is not retried as an error; the rest is transient and is returned.
+func classify(err error) (decide.Refusal, error) {
+	if refused, known := refusalOf(err); known {
+		return refused, nil
+	}
+	var foreign *foreignError
+	switch {
+	case err == nil:
+		return decide.Refusal{}, nil
+	case errors.As(err, &foreign):
+		return decide.Refusal{Reason: mcpv1alpha1.ReasonNameConflict, Message: foreign.Error()}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return decide.Refusal{Reason: mcpv1alpha1.ReasonApplyFailed, Message: err.Error()}, nil
+	default:
+		return decide.Refusal{}, err
+	}
+}

@@ -1,0 +1,123 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// View is what the pods of a server list, all replicas and revisions together.
+type View struct {
+	// Judged is the revision by which tools are judged: the spec's as soon as one of its pods has listed its tools, before
+	// that the one whose pods still serve.
+	Judged string
+	// listings are whole catalogues, by revision.
+	listings map[string][]*registry.Catalogue
+	// first is the recorded first catalogue of each revision.
+	first map[string]string
+	// unread says that some pod has not told its catalogue.
+	unread bool
+}
+
+// NewView looks at the pods of a server.
+func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *View {
+	v := &View{Judged: current, listings: map[string][]*registry.Catalogue{}, first: map[string]string{}}
+	if s != nil {
+		for _, r := range s.Status.Revisions {
+			v.first[r.Name] = r.FirstCatalogueDigest
+		}
+	}
+	for i := range pods {
+		cat := pods[i].catalogue()
+		if cat == nil {
+			v.unread = true
+			continue
+		}
+		name := pods[i].Revision()
+		v.listings[name] = append(v.listings[name], cat)
+	}
+	if len(v.listings[current]) == 0 && len(v.listings) > 0 {
+		v.Judged = slices.Sorted(maps.Keys(v.listings))[0]
+	}
+	return v
+}
+
+// Known says whether any catalogue is known. Where none is, no tool may be called gone.
+func (v *View) Known() bool { return len(v.listings) > 0 }
+
+// Complete says whether every pod has told its catalogue.
+func (v *View) Complete() bool { return v.Known() && !v.unread }
+
+// Names are all tools that any pod lists, sorted.
+func (v *View) Names() []string {
+	names := map[string]bool{}
+	for _, cats := range v.listings {
+		for _, cat := range cats {
+			for _, t := range cat.Tools {
+				names[t.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// variants are the different definitions of a tool in the judged revision, sorted by digest, and whether one catalogue has
+// it twice.
+func (v *View) variants(name string) (defs []registry.ObservedTool, twice bool) {
+	byDigest := map[string]registry.ObservedTool{}
+	for _, cat := range v.listings[v.Judged] {
+		n := 0
+		for _, t := range cat.Tools {
+			if t.Name == name {
+				byDigest[t.Digest] = t
+				n++
+			}
+		}
+		twice = twice || n > 1
+	}
+	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {
+		defs = append(defs, byDigest[digest])
+	}
+	return defs, twice
+}
+
+// firstDigest is the digest of a tool in the first catalogue of a revision, where a pod still lists exactly that; else "".
+// A tool that the first catalogue had twice has none: nobody can say which of the two is meant.
+func (v *View) firstDigest(revision, name string) string {
+	first := v.first[revision]
+	if first == "" {
+		return ""
+	}
+	for _, cat := range v.listings[revision] {
+		if cat.Digest != first {
+			continue
+		}
+		digest := ""
+		for _, t := range cat.Tools {
+			switch {
+			case t.Name != name:
+			case digest != "":
+				return ""
+			default:
+				digest = t.Digest
+			}
+		}
+		return digest
+	}
+	return ""
+}
+
+// Unrecorded says that a revision lists tools of which the first catalogue is not recorded yet.
+func (v *View) Unrecorded() bool {
+	for name := range v.listings {
+		if v.first[name] == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// maxMessage keeps a condition readable in a terminal; the API allows 32 KiB.
+const maxMessage = 2048
+
+// Grace is how long a dispatcher may take to enforce a new document before that counts as lagging.
+const Grace = 5 * time.Second
+
+// verdict is one condition before it has times.
+type verdict struct {
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
+func unknown(reason, message string) verdict {
+	return verdict{metav1.ConditionUnknown, reason, message}
+}
+
+// previous is a condition as it stands, for where nothing new is known.
+func previous(conditions []metav1.Condition, kind string) (verdict, bool) {
+	c := meta.FindStatusCondition(conditions, kind)
+	if c == nil {
+		return verdict{}, false
+	}
+	return verdict{c.Status, c.Reason, c.Message}, true
+}
+
+// conditions collects the conditions of one object, in the order in which they are decided.
+type conditions struct {
+	list       []metav1.Condition
+	generation int64
+	now        metav1.Time
+}
+
+func (c *conditions) set(kind string, v verdict) {
+	meta.SetStatusCondition(&c.list, metav1.Condition{
+		Type:               kind,
+		Status:             v.status,
+		Reason:             v.reason,
+		Message:            clip(v.message),
+		ObservedGeneration: c.generation,
+		LastTransitionTime: c.now,
+	})
+}
+
+// ready derives Ready from other conditions: the first one that is not True is in the way, and lends its reason. A document
+// that is just being rolled out is not in the way: calls are decided by the last one meanwhile.
+func ready(list []metav1.Condition, kinds ...string) verdict {
+	for _, kind := range kinds {
+		c := meta.FindStatusCondition(list, kind)
+		switch {
+		case c == nil:
+			return no(mcpv1alpha1.ReasonPending, kind+" is not known yet")
+		case c.Status == metav1.ConditionTrue:
+		case kind == mcpv1alpha1.ConditionEnforced && c.Reason == mcpv1alpha1.ReasonProgressing:
+			return yes(mcpv1alpha1.ReasonProgressing, c.Message)
+		default:
+			return no(c.Reason, c.Message)
+		}
+	}
+	return yes(mcpv1alpha1.ReasonReady, "")
+}
+
+// clip bounds a message at a rune's end. What servers write can be long, and can be anything.
+func clip(message string) string {
+	message = strings.ToValidUTF8(message, "?")
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+}

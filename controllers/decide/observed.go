@@ -1,0 +1,90 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// What of a definition is shown. The digest covers the whole of it; this is for reading.
+const (
+	maxShownSchema      = 16 << 10
+	maxShownTitle       = 256
+	maxShownDescription = 4096
+)
+
+// observed shows a definition. One that is shown already stays as it is: the API server gives schemas back with their
+// members in another order, and comparing them would write for ever.
+func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, variants int) *mcpv1alpha1.ObservedTool {
+	if last != nil && last.Digest == def.Digest {
+		last.Variants = int32(variants)
+		return last
+	}
+	// A definition that can't be read whole still gives what could be read.
+	tool, _ := catalog.ParseTool(def.Definition)
+	out := &mcpv1alpha1.ObservedTool{
+		Title:       cut(tool.Title, maxShownTitle),
+		Description: cut(tool.Description, maxShownDescription),
+		Digest:      def.Digest,
+		Variants:    int32(variants),
+	}
+	if tool.Title == "" {
+		out.Title = cut(tool.Annotations.Title, maxShownTitle)
+	}
+	a := mcpv1alpha1.ToolAnnotations{
+		ReadOnly: annotation(tool.Annotations.ReadOnly), Destructive: annotation(tool.Annotations.Destructive),
+		Idempotent: annotation(tool.Annotations.Idempotent), OpenWorld: annotation(tool.Annotations.OpenWorld),
+	}
+	if a != (mcpv1alpha1.ToolAnnotations{}) {
+		out.Annotations = &a
+	}
+	out.InputSchema = shown(out, "inputSchema", tool.InputSchema)
+	out.OutputSchema = shown(out, "outputSchema", tool.OutputSchema)
+	return out
+}
+
+func shown(out *mcpv1alpha1.ObservedTool, member string, raw []byte) *runtime.RawExtension {
+	switch {
+	case raw == nil || raw[0] != '{':
+		return nil
+	case len(raw) > maxShownSchema:
+		out.SchemaOmitted = append(out.SchemaOmitted, member)
+		return nil
+	default:
+		return &runtime.RawExtension{Raw: raw}
+	}
+}
+
+func annotation(b *bool) mcpv1alpha1.Hint {
+	if b == nil {
+		return ""
+	}
+	return hintOf(*b)
+}
+
+func hintOf(b bool) mcpv1alpha1.Hint {
+	if b {
+		return mcpv1alpha1.HintTrue
+	}
+	return mcpv1alpha1.HintFalse
+}
+
+// cut bounds a text at a rune's end.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if i > limit-3 {
+			break
+		}
+		n = i
+	}
+	return s[:n] + "..."
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Unreachable is how long a pod that serves may fail to answer before that is told.
+const Unreachable = 10 * time.Second
+
+// Pod is one pod of a server with what its dispatcher says.
+type Pod struct {
+	*corev1.Pod
+	// Seen is the last observation; its State is nil while the dispatcher has not answered.
+	Seen prober.Observation
+}
+
+// Revision is what the pod's server runs.
+func (p *Pod) Revision() string { return p.Labels[render.LabelRevision] }
+
+// Serves says whether the pod is in the endpoints of the Service: ready, and not on its way out. The endpoint controller
+// goes by the same two facts.
+func (p *Pod) Serves() bool {
+	return p.DeletionTimestamp.IsZero() && conditionTrue(p.Pod, corev1.PodReady)
+}
+
+// catalogue is what the pod's server listed; nil where that is not known.
+func (p *Pod) catalogue() *registry.Catalogue {
+	if p.Seen.State == nil {
+		return nil
+	}
+	return p.Seen.State.Catalogue
+}
+
+// enforces says whether the pod's dispatcher has a document in force.
+func (p *Pod) enforces(digest string) bool {
+	return p.Seen.State != nil && p.Seen.State.Registry.Digest == digest
+}
+
+func conditionTrue(p *corev1.Pod, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
+}
+
+// problem says what keeps a pod from serving, as far as the kubelet and the scheduler know; "" when nothing is wrong.
+func problem(p *corev1.Pod) (reason, message string) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return mcpv1alpha1.ReasonUnschedulable, fmt.Sprintf("pod %s: %s", p.Name, c.Message)
+		}
+	}
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if reason, message := containerProblem(s); reason != "" {
+			return reason, fmt.Sprintf("pod %s: %s", p.Name, message)
+		}
+	}
+	return "", ""
+}
+
+func containerProblem(s corev1.ContainerStatus) (reason, message string) {
+	w := s.State.Waiting
+	if w == nil {
+		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
+			return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s %s", s.Name, ended(t))
+		}
+		return "", ""
+	}
+	switch w.Reason {
+	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
+		return mcpv1alpha1.ReasonImagePullFailed, fmt.Sprintf("image %s of container %s: %s", s.Image, s.Name, orReason(w))
+	case "CreateContainerConfigError":
+		if strings.Contains(w.Message, "not found") {
+			return mcpv1alpha1.ReasonReferenceNotFound, fmt.Sprintf("container %s: %s", s.Name, orReason(w))
+		}
+		return mcpv1alpha1.ReasonContainerFailed, fmt.Sprintf("container %s: %s", s.Name, orReason(w))
+	case "CreateContainerError", "RunContainerError", "PreCreateHookError", "PreStartHookError", "PostStartHookError":
+		return mcpv1alpha1.ReasonContainerFailed, fmt.Sprintf("container %s: %s", s.Name, orReason(w))
+	case "CrashLoopBackOff":
+		if t := s.LastTerminationState.Terminated; t != nil {
+			return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s %s, %d times so far", s.Name, ended(t), s.RestartCount)
+		}
+		return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s keeps exiting, %d times so far", s.Name, s.RestartCount)
+	default:
+		// ContainerCreating, PodInitializing and what later kubelets may say: on its way.
+		return "", ""
+	}
+}
+
+func orReason(w *corev1.ContainerStateWaiting) string {
+	if w.Message == "" {
+		return w.Reason
+	}
+	return w.Message
+}
+
+func ended(t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("exited with code %d", t.ExitCode)
+	if t.Reason == "OOMKilled" {
+		text = "ran out of memory (OOMKilled); raise spec.container.resources.limits.memory"
+	}
+	if message := strings.TrimSpace(t.Message); message != "" {
+		text += ": " + message
+	}
+	return text
+}
+
+// upstreamProblem says what a dispatcher found wrong with its server, with the last lines of the server's standard error.
+func upstreamProblem(p *Pod) (reason, message string) {
+	if p.Seen.State == nil || p.Seen.State.Upstream.Phase != registry.UpstreamFailed {
+		return "", ""
+	}
+	u := p.Seen.State.Upstream
+	reason = string(u.Reason)
+	if reason == "" {
+		reason = mcpv1alpha1.ReasonUnhealthy
+	}
+	return reason, fmt.Sprintf("pod %s: %s", p.Name, withStderr(u))
+}
+
+// stderrLines are as many as help and still fit a terminal.
+const stderrLines = 5
+
+func withStderr(u registry.UpstreamState) string {
+	message := u.Message
+	if message == "" {
+		message = string(u.Reason)
+	}
+	lines := u.Stderr[max(0, len(u.Stderr)-stderrLines):]
+	if len(lines) == 0 {
+		return message
+	}
+	return message + "; last lines of its standard error: " + strings.Join(lines, " | ")
+}
+
+// atMost names at most five, and says how many there are.
+func atMost(names []string) string {
+	const shown = 5
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}

@@ -1,0 +1,175 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// Reached is one server that a RuleSet reaches.
+type Reached struct {
+	Server string
+	// Lagging are the pods in the endpoints that do not enforce this generation of the set, as far as is known.
+	Lagging []string
+	// Written says whether the server's newest document holds this generation.
+	Written bool
+	// Answered says whether any of the pods has told anything since the manager's start.
+	Answered bool
+	// Tools is how many tools of the server the set governs.
+	Tools int
+}
+
+// RuleSetInput is everything that the status of a RuleSet depends on.
+type RuleSetInput struct {
+	RuleSet *mcpv1alpha1.RuleSet
+	Now     time.Time
+	// Errors are those of the compiler.
+	Errors []rules.RuleError
+	// Reached are sorted by server.
+	Reached []Reached
+}
+
+// RuleSet computes the status of a RuleSet.
+func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
+	out := *in.RuleSet.Status.DeepCopy()
+	c := &conditions{list: out.Conditions, generation: in.RuleSet.Generation, now: metav1.NewTime(in.Now)}
+	if out.ObservedGeneration != in.RuleSet.Generation {
+		// Enforced speaks of a generation: that the last one was enforced says nothing of this one.
+		meta.RemoveStatusCondition(&c.list, mcpv1alpha1.ConditionEnforced)
+	}
+	out.ObservedGeneration = in.RuleSet.Generation
+	c.set(mcpv1alpha1.ConditionAccepted, in.accepted())
+	c.set(mcpv1alpha1.ConditionEnforced, in.enforced(c.list))
+	c.set(mcpv1alpha1.ConditionReady, ready(c.list, mcpv1alpha1.ConditionAccepted, mcpv1alpha1.ConditionEnforced))
+	out.Conditions = c.list
+	out.RulesCount = ptr.To(int32(len(in.RuleSet.Spec.Rules)))
+	out.MatchedServers = ptr.To(int32(len(in.Reached)))
+	var enforced, tools int32
+	for _, r := range in.Reached {
+		if r.Written && len(r.Lagging) == 0 {
+			enforced++
+		}
+		tools += int32(r.Tools)
+	}
+	out.EnforcedServers, out.MatchedTools = ptr.To(enforced), ptr.To(tools)
+	out.RuleErrors = ruleErrors(in.Errors)
+	out.Bound()
+	return out
+}
+
+// NextLook is when time alone changes the status; zero when only an event can.
+func (in *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
+	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != mcpv1alpha1.ReasonProgressing {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Add(Grace)
+}
+
+func (in *RuleSetInput) accepted() verdict {
+	if message := render.SelectorError(in.RuleSet); message != "" {
+		return no(mcpv1alpha1.ReasonInvalidSelector, message)
+	}
+	if in.RuleSet.Spec.Format == mcpv1alpha1.RuleFormatSHACL {
+		return no(mcpv1alpha1.ReasonUnsupported, "spec.format shacl is not built yet; write the rules in cel or jsonSchema")
+	}
+	if len(in.Errors) == 0 {
+		return yes(mcpv1alpha1.ReasonAccepted, "")
+	}
+	return no(mcpv1alpha1.ReasonInvalidRules, ErrorText(in.Errors))
+}
+
+// ErrorText tells of the first error in a sentence, and how many there are.
+func ErrorText(errs []rules.RuleError) string {
+	if len(errs) == 0 {
+		return ""
+	}
+	e := errs[0]
+	var text strings.Builder
+	if e.Rule != "" {
+		fmt.Fprintf(&text, "rule %s, ", e.Rule)
+	}
+	if e.Field != "" {
+		fmt.Fprintf(&text, "field %s", e.Field)
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&text, ", line %d, column %d", e.Line, e.Column)
+	}
+	if text.Len() > 0 {
+		text.WriteString(": ")
+	}
+	text.WriteString(e.Message)
+	if more := len(errs) - 1; more > 0 {
+		fmt.Fprintf(&text, " (and %d more, in status.ruleErrors)", more)
+	}
+	return text.String()
+}
+
+// maxRuleErrors are listed; the rest is counted in the message.
+const maxRuleErrors = 16
+
+func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
+	var out []mcpv1alpha1.RuleError
+	for _, e := range errs[:min(len(errs), maxRuleErrors)] {
+		out = append(out, mcpv1alpha1.RuleError{
+			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: cut(e.Message, maxMessage),
+		})
+	}
+	return out
+}
+
+// enforced is exact: it is True only when every pod in the endpoints of every server that is reached has said that it
+// enforces a document with this generation.
+func (in *RuleSetInput) enforced(list []metav1.Condition) verdict {
+	if a := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted); a.Status != metav1.ConditionTrue {
+		return no(mcpv1alpha1.ReasonNotAccepted, "what the set governs is denied until it is accepted")
+	}
+	if len(in.Reached) == 0 {
+		return yes(mcpv1alpha1.ReasonNoServers, in.nobody())
+	}
+	var lagging []string
+	silent := true
+	for _, r := range in.Reached {
+		switch {
+		case !r.Written:
+			lagging, silent = append(lagging, r.Server), false
+		case len(r.Lagging) > 0:
+			lagging = append(lagging, r.Lagging...)
+			silent = silent && !r.Answered
+		}
+	}
+	if len(lagging) == 0 {
+		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(in.Reached)))
+	}
+	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	switch {
+	case last != nil && last.Status == metav1.ConditionTrue && silent:
+		// Every document holds the set, and no pod has said anything since the manager started.
+		return verdict{last.Status, last.Reason, last.Message}
+	case last == nil || last.Status != metav1.ConditionFalse || in.Now.Sub(last.LastTransitionTime.Time) < Grace:
+		return no(mcpv1alpha1.ReasonProgressing, "not in force yet in "+atMost(lagging))
+	default:
+		return no(mcpv1alpha1.ReasonLagging, "not in force in "+atMost(lagging))
+	}
+}
+
+func (in *RuleSetInput) nobody() string {
+	sel := in.RuleSet.Spec.Servers
+	if sel == nil || len(sel.Names) == 0 {
+		return "no MCPServer is selected, so nothing is governed"
+	}
+	names := slices.Sorted(slices.Values(sel.Names))
+	return "no MCPServer is selected, so nothing is governed; spec.servers.names has " + atMost(names)
+}

@@ -1,0 +1,358 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Refusal is a reason why the spec can't be carried out; the zero value is none.
+type Refusal struct {
+	Reason  string
+	Message string
+}
+
+// ServerInput is everything that the status of a server depends on.
+type ServerInput struct {
+	Server *mcpv1alpha1.MCPServer
+	Now    time.Time
+	// Revision is that of the spec.
+	Revision string
+	// Refused says why the children were not applied.
+	Refused Refusal
+	// Deployment is nil while there is none.
+	Deployment *appsv1.Deployment
+	// Pods are those whose owners end at this server, sorted by name.
+	Pods []Pod
+	// Document is the digest of the newest registry document, "" while there is none; DocumentError is why there is no newer.
+	Document      string
+	DocumentError Refusal
+	// Tools are the MCPTools of the server.
+	Tools []mcpv1alpha1.MCPTool
+	// MissingRuleSets are named in spec.ruleSets and not there.
+	MissingRuleSets []string
+}
+
+// Server computes the status of a server.
+func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
+	s := in.Server
+	out := *s.Status.DeepCopy()
+	out.ObservedGeneration = s.Generation
+	c := &conditions{list: out.Conditions, generation: s.Generation, now: metav1.NewTime(in.Now)}
+	c.set(mcpv1alpha1.ConditionAccepted, in.accepted())
+	c.set(mcpv1alpha1.ConditionAvailable, in.available(c.list))
+	c.set(mcpv1alpha1.ConditionDiscovered, in.discovered(c.list))
+	c.set(mcpv1alpha1.ConditionHealthy, in.healthy(c.list))
+	c.set(mcpv1alpha1.ConditionEnforced, in.enforced(c.list))
+	c.set(mcpv1alpha1.ConditionProtected, in.protected())
+	c.set(mcpv1alpha1.ConditionReady, ready(c.list,
+		mcpv1alpha1.ConditionAccepted, mcpv1alpha1.ConditionAvailable, mcpv1alpha1.ConditionDiscovered,
+		mcpv1alpha1.ConditionHealthy, mcpv1alpha1.ConditionEnforced))
+	out.Conditions = c.list
+	in.facts(&out)
+	out.Health = in.health(s.Status.Health, out.Conditions)
+	out.Revisions = revisions(s.Status.Revisions, in.Revision, in.Pods)
+	out.Bound()
+	return out
+}
+
+// NextLook is when the status has to be computed again because time alone will change it; zero when only an event can.
+func (in *ServerInput) NextLook(list []metav1.Condition) time.Time {
+	var next time.Time
+	sooner := func(t time.Time) {
+		if t.After(in.Now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == mcpv1alpha1.ReasonProgressing {
+		sooner(c.LastTransitionTime.Add(Grace))
+	}
+	for _, p := range in.serving() {
+		if p.Seen.Err != "" && !p.enforces(in.Document) {
+			sooner(p.Seen.FailingSince.Add(Unreachable))
+		}
+	}
+	return next
+}
+
+func (in *ServerInput) accepted() verdict {
+	if in.Refused != (Refusal{}) {
+		return no(in.Refused.Reason, in.Refused.Message)
+	}
+	if len(in.MissingRuleSets) > 0 {
+		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(
+			"spec.ruleSets names %s, which do not exist in this namespace; every call that they would govern is denied until they do", atMost(in.MissingRuleSets)))
+	}
+	if reason, message := in.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
+		return no(reason, message)
+	}
+	return yes(mcpv1alpha1.ReasonAccepted, "")
+}
+
+// outOfService says why no pod is wanted.
+func (in *ServerInput) outOfService() (verdict, bool) {
+	switch {
+	case render.Disabled(in.Server):
+		return no(mcpv1alpha1.ReasonDisabled, "spec.state is Disabled"), true
+	case render.Replicas(in.Server) == 0:
+		return no(mcpv1alpha1.ReasonScaledToZero, "spec.replicas is 0"), true
+	default:
+		return verdict{}, false
+	}
+}
+
+func (in *ServerInput) available(list []metav1.Condition) verdict {
+	if v, out := in.outOfService(); out {
+		return v
+	}
+	wanted, serving := int(render.Replicas(in.Server)), len(in.serving())
+	if serving >= wanted {
+		return yes(mcpv1alpha1.ReasonAvailable, in.count(serving, wanted))
+	}
+	if in.Refused != (Refusal{}) && in.Deployment == nil {
+		v, _ := previous(list, mcpv1alpha1.ConditionAccepted)
+		return v
+	}
+	reason, message := in.podProblem()
+	if reason == "" {
+		reason, message = in.rolloutProblem()
+	}
+	if reason == "" {
+		reason, message = mcpv1alpha1.ReasonProgressing, "waiting for pods"
+	}
+	return no(reason, in.count(serving, wanted)+"; "+message)
+}
+
+func (in *ServerInput) count(serving, wanted int) string {
+	return fmt.Sprintf("%d of %d pods serve", serving, wanted)
+}
+
+func (in *ServerInput) serving() []*Pod {
+	var out []*Pod
+	for i := range in.Pods {
+		if in.Pods[i].Serves() {
+			out = append(out, &in.Pods[i])
+		}
+	}
+	return out
+}
+
+// podProblem is what is wrong with a pod that does not serve: those of the spec's revision first.
+func (in *ServerInput) podProblem() (reason, message string) {
+	for _, current := range []bool{true, false} {
+		for i := range in.Pods {
+			p := &in.Pods[i]
+			if (p.Revision() == in.Revision) != current || p.Serves() || !p.DeletionTimestamp.IsZero() {
+				continue
+			}
+			if reason, message := problem(p.Pod); reason != "" {
+				return reason, message
+			}
+			if reason, message := upstreamProblem(p); reason != "" {
+				return reason, message
+			}
+		}
+	}
+	return "", ""
+}
+
+// rolloutProblem is what the Deployment says where its pods say nothing.
+func (in *ServerInput) rolloutProblem() (reason, message string) {
+	if in.Deployment == nil {
+		return "", ""
+	}
+	for _, c := range in.Deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			if strings.Contains(c.Message, "serviceaccount") && strings.Contains(c.Message, "not found") {
+				return mcpv1alpha1.ReasonReferenceNotFound, c.Message
+			}
+			return mcpv1alpha1.ReasonPodsRefused, c.Message
+		}
+	}
+	for _, c := range in.Deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			return mcpv1alpha1.ReasonProgressDeadlineExceeded, c.Message
+		}
+	}
+	return "", ""
+}
+
+func (in *ServerInput) discovered(list []metav1.Condition) verdict {
+	if v, out := in.outOfService(); out {
+		return unknown(v.reason, v.message)
+	}
+	var current []*Pod
+	for i := range in.Pods {
+		if p := &in.Pods[i]; p.Revision() == in.Revision {
+			current = append(current, p)
+		}
+	}
+	for _, p := range current {
+		if cat := p.catalogue(); cat != nil {
+			return in.listed(cat)
+		}
+	}
+	if reason, message := in.currentProblem(current); reason != "" {
+		return no(reason, message)
+	}
+	last, known := previous(list, mcpv1alpha1.ConditionDiscovered)
+	if known && last.status == metav1.ConditionTrue && in.seenBefore() && !answered(current) {
+		return last
+	}
+	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet")
+}
+
+// seenBefore says whether the revision's catalogue has been read at some time: then a manager that has not heard of it
+// since its start knows no better than the status.
+func (in *ServerInput) seenBefore() bool {
+	return slices.ContainsFunc(in.Server.Status.Revisions, func(r mcpv1alpha1.RevisionStatus) bool {
+		return r.Name == in.Revision && r.FirstCatalogueDigest != ""
+	})
+}
+
+func answered(pods []*Pod) bool {
+	return slices.ContainsFunc(pods, func(p *Pod) bool { return p.Seen.State != nil })
+}
+
+func (in *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
+	for _, p := range pods {
+		if reason, message := upstreamProblem(p); reason != "" {
+			return reason, message
+		}
+	}
+	for _, p := range pods {
+		if reason, message := problem(p.Pod); reason != "" && !p.Serves() {
+			return reason, message
+		}
+	}
+	return "", ""
+}
+
+// listed is the verdict on a catalogue that has been read.
+func (in *ServerInput) listed(cat *registry.Catalogue) verdict {
+	if len(cat.Tools) == 0 && cat.Resources <= 0 && cat.Prompts <= 0 {
+		return yes(mcpv1alpha1.ReasonCatalogueEmpty, "the server answers, and lists no tools, resources or prompts")
+	}
+	objects := map[string]*mcpv1alpha1.MCPTool{}
+	for i := range in.Tools {
+		objects[in.Tools[i].Spec.ToolName] = &in.Tools[i]
+	}
+	var withheld []string
+	for _, t := range cat.Tools {
+		object := objects[t.Name]
+		if object == nil {
+			continue
+		}
+		c := meta.FindStatusCondition(object.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+		if c != nil && c.Status == metav1.ConditionFalse {
+			withheld = append(withheld, fmt.Sprintf("%s (%s)", t.Name, c.Reason))
+		}
+	}
+	if len(withheld) > 0 {
+		slices.Sort(withheld)
+		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld))))
+	}
+	return yes(mcpv1alpha1.ReasonDiscovered, fmt.Sprintf("%d tools", len(cat.Tools)))
+}
+
+func (in *ServerInput) protected() verdict {
+	remote := in.Server.Spec.Remote
+	switch {
+	case remote == nil && render.Transport(in.Server) == mcpv1alpha1.TransportStdio:
+		return yes(mcpv1alpha1.ReasonSocket, "the server speaks on pipes that the dispatcher holds; it has no port to go round it")
+	case remote == nil:
+		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and the NetworkPolicy shuts it for others, where the network enforces policies")
+	case strings.HasPrefix(remote.URL, "https://") && len(remote.HeadersFrom) > 0:
+		return yes(mcpv1alpha1.ReasonGuarded, "the remote server asks for credentials that the dispatcher holds")
+	default:
+		return no(mcpv1alpha1.ReasonUnguarded, "whoever reaches spec.remote.url can go round the dispatcher: it sends no credentials over TLS that others don't have")
+	}
+}
+
+// facts fills in what is told of the server beside its conditions. What no dispatcher has told since the manager's start
+// stays as it was.
+func (in *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
+	out.URL = render.URL(in.Server)
+	out.Selector = labels.SelectorFromSet(render.PodSelector(in.Server.Name)).String()
+	out.RegistryDigest = in.Document
+	out.ReadyReplicas = ptr.To(int32(len(in.serving())))
+	out.Replicas = ptr.To(int32(0))
+	if in.Deployment != nil {
+		out.Replicas = ptr.To(in.Deployment.Status.Replicas)
+	}
+	var blocked int32
+	for i := range in.Tools {
+		if listedButBlocked(&in.Tools[i]) {
+			blocked++
+		}
+	}
+	out.BlockedToolsCount = ptr.To(blocked)
+	source := in.source()
+	if source == nil {
+		return
+	}
+	state := source.Seen.State
+	out.DispatcherVersion = state.Dispatcher
+	out.ProtocolVersion = state.Upstream.ProtocolVersion
+	out.Capabilities = state.Upstream.Capabilities
+	out.ServerInfo = nil
+	if state.Upstream.ServerName != "" || state.Upstream.ServerVersion != "" {
+		out.ServerInfo = &mcpv1alpha1.ServerInfo{Name: state.Upstream.ServerName, Version: state.Upstream.ServerVersion}
+	}
+	out.ToolsCount = ptr.To(int32(len(state.Catalogue.Tools)))
+	out.ResourcesCount = ptr.To(int32(max(state.Catalogue.Resources, 0)))
+	out.PromptsCount = ptr.To(int32(max(state.Catalogue.Prompts, 0)))
+}
+
+// source is the pod whose word on the server is taken: one of the spec's revision where there is one, the first by name.
+func (in *ServerInput) source() *Pod {
+	var with []*Pod
+	for i := range in.Pods {
+		if in.Pods[i].catalogue() != nil {
+			with = append(with, &in.Pods[i])
+		}
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	return slices.MinFunc(with, func(a, b *Pod) int {
+		return cmp.Or(order(b.Revision() == in.Revision, a.Revision() == in.Revision), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// order sorts false before true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func listedButBlocked(t *mcpv1alpha1.MCPTool) bool {
+	c := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionCallable)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return false
+	}
+	return c.Reason != mcpv1alpha1.ReasonGone && c.Reason != mcpv1alpha1.ReasonNotListed
+}

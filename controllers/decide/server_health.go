@@ -1,0 +1,147 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// judged are the pods by which health is told: those that serve, else those of the spec's revision.
+func (in *ServerInput) judged() []*Pod {
+	if serving := in.serving(); len(serving) > 0 {
+		return serving
+	}
+	var out []*Pod
+	for i := range in.Pods {
+		if p := &in.Pods[i]; p.Revision() == in.Revision && p.DeletionTimestamp.IsZero() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (in *ServerInput) healthy(list []metav1.Condition) verdict {
+	if v, out := in.outOfService(); out {
+		return unknown(v.reason, v.message)
+	}
+	pods := in.judged()
+	healthy := 0
+	for _, p := range pods {
+		if p.Seen.State == nil {
+			continue
+		}
+		switch h := p.Seen.State.Health; mcpv1alpha1.HealthState(h.State) {
+		case mcpv1alpha1.Unhealthy:
+			return no(unhealthyReason(p.Seen.State), fmt.Sprintf("pod %s: %s", p.Name, unhealthyMessage(p.Seen.State)))
+		case mcpv1alpha1.Healthy:
+			healthy++
+		case mcpv1alpha1.HealthUnknown:
+		default:
+			// A word of a later release: not healthy as far as we know.
+		}
+		if reason, message := upstreamProblem(p); reason != "" && p.catalogue() == nil {
+			return no(reason, message)
+		}
+	}
+	if healthy > 0 && healthy == len(pods) {
+		return yes(mcpv1alpha1.ReasonHealthy, "")
+	}
+	if last, known := previous(list, mcpv1alpha1.ConditionHealthy); known && !allAnswered(pods) {
+		return last
+	}
+	return unknown(mcpv1alpha1.ReasonPending, "the server has not been probed yet")
+}
+
+func unhealthyReason(s *registry.State) string {
+	if s.Upstream.Reason != "" {
+		return string(s.Upstream.Reason)
+	}
+	return mcpv1alpha1.ReasonUnhealthy
+}
+
+func unhealthyMessage(s *registry.State) string {
+	if s.Health.Message != "" {
+		return s.Health.Message
+	}
+	return withStderr(s.Upstream)
+}
+
+func allAnswered(pods []*Pod) bool {
+	return len(pods) > 0 && !slices.ContainsFunc(pods, func(p *Pod) bool { return p.Seen.State == nil })
+}
+
+// health tells of the last change; the running figures are metrics, and writing them would be a write for each probe.
+func (in *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Condition) *mcpv1alpha1.HealthStatus {
+	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionHealthy)
+	state := mcpv1alpha1.HealthUnknown
+	switch c.Status {
+	case metav1.ConditionTrue:
+		state = mcpv1alpha1.Healthy
+	case metav1.ConditionFalse:
+		state = mcpv1alpha1.Unhealthy
+	case metav1.ConditionUnknown:
+	}
+	if last != nil && last.State == state && last.Message == c.Message {
+		return last
+	}
+	now := &mcpv1alpha1.HealthStatus{State: state, Since: &c.LastTransitionTime, Message: c.Message}
+	for _, p := range in.judged() {
+		if p.Seen.State == nil {
+			continue
+		}
+		h := p.Seen.State.Health
+		now.ConsecutiveFailures = max(now.ConsecutiveFailures, int32(h.ConsecutiveFailures))
+		now.ResponseTimeMs = max(now.ResponseTimeMs, h.ResponseTimeMs)
+	}
+	return now
+}
+
+// enforced asks every pod in the endpoints. "Now" is the point: a pod that has just become ready counts.
+func (in *ServerInput) enforced(list []metav1.Condition) verdict {
+	if v, out := in.outOfService(); out {
+		return unknown(v.reason, v.message)
+	}
+	if in.DocumentError != (Refusal{}) {
+		return no(in.DocumentError.Reason, in.DocumentError.Message)
+	}
+	if in.Document == "" {
+		return no(mcpv1alpha1.ReasonProgressing, "the registry document has not been written yet")
+	}
+	var lagging []string
+	for _, p := range in.serving() {
+		if p.enforces(in.Document) {
+			continue
+		}
+		lagging = append(lagging, p.Name)
+		switch {
+		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
+			return no(mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error))
+		case p.Seen.Err != "" && in.Now.Sub(p.Seen.FailingSince) >= Unreachable:
+			return no(mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err))
+		}
+	}
+	if len(lagging) == 0 {
+		return yes(mcpv1alpha1.ReasonEnforced, "")
+	}
+	return in.lagging(list, lagging)
+}
+
+func (in *ServerInput) lagging(list []metav1.Condition, pods []string) verdict {
+	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	if last != nil && last.Status == metav1.ConditionTrue && in.Server.Status.RegistryDigest == in.Document && !answered(in.serving()) {
+		// The document is the one that was enforced when the manager last asked, and nobody has said otherwise since.
+		return verdict{last.Status, last.Reason, last.Message}
+	}
+	if last == nil || last.Status != metav1.ConditionFalse || in.Now.Sub(last.LastTransitionTime.Time) < Grace {
+		return no(mcpv1alpha1.ReasonProgressing, "the newest document is on its way to "+atMost(pods))
+	}
+	return no(mcpv1alpha1.ReasonLagging, "an older document is in force in "+atMost(pods))
+}

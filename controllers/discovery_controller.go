@@ -1,0 +1,207 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// DiscoveryReconciler has a server's pods polled and turns what they list into MCPTools. Requests name an MCPServer, which
+// may be gone: what people wrote of its tools stays, and says so.
+type DiscoveryReconciler struct {
+	Gather  *Gatherer
+	Status  *StatusWriter
+	Library *Library
+	Clock   clock.PassiveClock
+}
+
+// discovery is what is known of one server in one pass.
+type discovery struct {
+	key    prober.Key
+	server *mcpv1alpha1.MCPServer
+	view   *decide.View
+	// live are the revisions that can still run.
+	live []string
+	// broken are the sets of the server's document that deny what they govern.
+	broken []*rules.Compiled
+}
+
+// Reconcile brings the tools of one server up to date.
+func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	d, err := r.look(ctx, prober.Key{Namespace: req.Namespace, Name: req.Name})
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if d.unrecorded() {
+		// The MCPServer's own reconciler records the first catalogue; its status is watched.
+		return reconcile.Result{}, nil
+	}
+	tools, err := r.Gather.tools(ctx, d.key)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	made, err := r.makeTools(ctx, d, tools)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if made {
+		if tools, err = r.Gather.tools(ctx, d.key); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if d.server != nil {
+		if d.broken, err = r.brokenSets(ctx, d, tools); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	duplicates := render.Duplicates(tools)
+	var failed []error
+	for i := range tools {
+		// One tool that can't be written keeps none of the others from being written.
+		failed = append(failed, r.update(ctx, d, &tools[i], duplicates[tools[i].Name]))
+	}
+	return reconcile.Result{RequeueAfter: d.trustEnds(r.Clock.Now())}, errors.Join(failed...)
+}
+
+// look gathers, and tells the prober whom to ask.
+func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discovery, error) {
+	d := &discovery{key: key, server: &mcpv1alpha1.MCPServer{}}
+	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, d.server)
+	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
+		r.Gather.Prober.Watch(key, nil)
+		r.Library.forget(key)
+		d.server, d.view = nil, decide.NewView(nil, "", nil)
+		return d, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading MCPServer %s: %w", key.Name, err)
+	}
+	deployment, err := r.Gather.deployment(ctx, d.server)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := r.Gather.pods(ctx, d.server, deployment)
+	if err != nil {
+		return nil, err
+	}
+	document, err := r.Gather.document(ctx, d.server)
+	if err != nil {
+		return nil, err
+	}
+	current, err := render.Revision(d.server)
+	if err != nil {
+		return nil, err
+	}
+	r.Gather.Prober.Watch(key, targets(pods, digestOf(document)))
+	d.view = decide.NewView(d.server, current, pods)
+	d.live = append(revisionsOf(pods), current)
+	return d, nil
+}
+
+// targets are the pods to ask. A pod is awaited while it has not told its catalogue, does not enforce the newest document,
+// or has a server that fails: then every change is worth knowing at once.
+func targets(pods []decide.Pod, digest string) []prober.Target {
+	var out []prober.Target
+	for i := range pods {
+		p := &pods[i]
+		if p.Status.PodIP == "" {
+			continue
+		}
+		state := p.Seen.State
+		out = append(out, prober.Target{
+			UID:      string(p.UID),
+			Revision: p.Revision(),
+			Pod:      p.Name,
+			IP:       p.Status.PodIP,
+			Started:  dispatcherStarted(p),
+			Awaited:  state == nil || state.Catalogue == nil || state.Registry.Digest != digest || state.Health.State != string(mcpv1alpha1.Healthy),
+		})
+	}
+	return out
+}
+
+func dispatcherStarted(p *decide.Pod) string {
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if s.Name == render.ContainerDispatcher && s.State.Running != nil {
+			return s.ContainerID
+		}
+	}
+	return ""
+}
+
+// unrecorded says that a catalogue is known of which nothing may be pinned yet.
+func (d *discovery) unrecorded() bool {
+	return d.server != nil && d.view.Known() && d.view.Unrecorded()
+}
+
+// trustEnds is how long until a tool may stop being callable without any event; 0 for never.
+func (d *discovery) trustEnds(now time.Time) time.Duration {
+	if d.server == nil || d.server.Spec.Trust.ExpiresAt == nil || !now.Before(d.server.Spec.Trust.ExpiresAt.Time) {
+		return 0
+	}
+	return until(d.server.Spec.Trust.ExpiresAt.Time, now)
+}
+
+// brokenSets compiles those sets of the server's document that deny what they govern. They have no rules, so this is cheap.
+func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) ([]*rules.Compiled, error) {
+	sets, err := r.Gather.ruleSets(ctx, d.key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := render.Document(render.DocumentInput{
+		Server: d.server, Tools: tools, RuleSets: sets, Broken: r.Library.broken(sets),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []*rules.Compiled
+	for _, set := range doc.RuleSets {
+		if set.Broken != "" && set.Enforcement != rules.Audit {
+			compiled, _ := rules.Compile(set)
+			out = append(out, compiled)
+		}
+	}
+	return out, nil
+}
+
+// update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell.
+func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate string) error {
+	if d.server == nil && !render.OwnedByPeople(t) {
+		// It goes with its server.
+		return nil
+	}
+	in := decide.ToolInput{
+		Tool: t, Server: d.server, Now: r.Clock.Now(), View: d.view,
+		Duplicate: duplicate, Broken: d.broken, Schemas: r.Library.Schemas,
+	}
+	if decide.Abandoned(in, d.live) {
+		err := r.Gather.Client.Delete(ctx, t, client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting MCPTool %s: %w", t.Name, err)
+		}
+		return nil
+	}
+	if err := r.applyMetadata(ctx, d, t); err != nil {
+		return err
+	}
+	if err := writeStatus(ctx, r.Status, toolStatus(t), decide.Tool(in)); err != nil {
+		return fmt.Errorf("MCPTool %s: %w", t.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// makeTools makes an MCPTool for every listed name that has none, and says whether it made any.
+func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) (bool, error) {
+	if d.server == nil {
+		return false, nil
+	}
+	there := map[string]bool{}
+	for i := range tools {
+		there[tools[i].Spec.ToolName] = true
+	}
+	made := false
+	for _, name := range d.view.Names() {
+		if there[name] || name == "" {
+			continue
+		}
+		object := catalog.ObjectName(d.server.Name, name)
+		taken, err := r.taken(ctx, d, object)
+		if err != nil {
+			return made, err
+		}
+		if taken {
+			// Two names in 2^32, or an object that a person gave this name: the tool stays unknown to dispatchers, which
+			// refuse it, until the person renames the object.
+			log.FromContext(ctx).Info("A tool has no MCPTool because another holds its name", "tool", name, "mcpTool", object)
+			continue
+		}
+		if err := r.applyTool(ctx, d.server, object, name, true); err != nil {
+			return made, err
+		}
+		made = true
+	}
+	return made, nil
+}
+
+// taken says whether the name of an object is held by the MCPTool of something else.
+func (r *DiscoveryReconciler) taken(ctx context.Context, d *discovery, object string) (bool, error) {
+	var t mcpv1alpha1.MCPTool
+	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: object}, &t)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading MCPTool %s: %w", object, err)
+	}
+	return true, nil
+}
+
+// applyMetadata keeps labels and owner of a tool: owned by its server while no person has a word in it, by nobody from a
+// person's first field on, so that no decision of theirs is lost with the server.
+func (r *DiscoveryReconciler) applyMetadata(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool) error {
+	if d.server == nil {
+		return nil
+	}
+	owned := !render.OwnedByPeople(t)
+	ref := metav1.GetControllerOf(t)
+	labelled := true
+	for k, v := range toolLabels(d.server.Name) {
+		labelled = labelled && t.Labels[k] == v
+	}
+	if labelled && owned == (ref != nil && ref.UID == d.server.UID) {
+		return nil
+	}
+	return r.applyTool(ctx, d.server, t.Name, t.Spec.ToolName, owned)
+}
+
+func toolLabels(server string) map[string]string {
+	labels := maps.Clone(render.PodSelector(server))
+	labels[render.LabelManagedBy] = render.ManagedBy
+	return labels
+}
+
+// applyTool applies all that discovery ever writes of a tool beside its status.
+func (r *DiscoveryReconciler) applyTool(ctx context.Context, s *mcpv1alpha1.MCPServer, object, tool string, owned bool) error {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"serverRef": map[string]any{"name": s.Name},
+			"toolName":  tool,
+		},
+	}}
+	u.SetGroupVersionKind(mcpv1alpha1.GroupVersion.WithKind("MCPTool"))
+	u.SetNamespace(s.Namespace)
+	u.SetName(object)
+	u.SetLabels(toolLabels(s.Name))
+	if owned {
+		u.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: mcpv1alpha1.GroupVersion.String(), Kind: "MCPServer", Name: s.Name, UID: s.UID, Controller: new(true),
+		}})
+	}
+	err := r.Gather.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(render.FieldOwner), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("applying MCPTool %s: %w", object, err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllers keeps the cluster as the three kinds say: it gathers, asks package decide, and writes.
+//
+// It is the only package that holds a client. Each object has one writer here (docs/architecture.md, "Who writes what"):
+//
+//	ServerReconciler     children of an MCPServer, and its status
+//	DiscoveryReconciler  who is polled; MCPTools and their status
+//	RegistryReconciler   <server>.registry, and the touch that makes kubelets read it
+//	IndexReconciler      mcp-registry of a namespace
+//	RuleSetReconciler    the status of a RuleSet
+//
+// What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober.
+//
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers/status;mcptools/status;rulesets/status,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=serviceaccounts;configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+package controllers

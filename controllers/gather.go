@@ -1,0 +1,155 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Gatherer reads what decisions are made of. Lists come sorted by name.
+type Gatherer struct {
+	Client client.Client
+	Prober *prober.Prober
+}
+
+func keyOf(o client.Object) prober.Key {
+	return prober.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func (g *Gatherer) servers(ctx context.Context, namespace string) ([]mcpv1alpha1.MCPServer, error) {
+	var list mcpv1alpha1.MCPServerList
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing MCPServers: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.MCPServer) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// tools are the MCPTools of a server.
+func (g *Gatherer) tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+	var list mcpv1alpha1.MCPToolList
+	err := g.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing MCPTools: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.MCPTool) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+func (g *Gatherer) ruleSets(ctx context.Context, namespace string) ([]mcpv1alpha1.RuleSet, error) {
+	var list mcpv1alpha1.RuleSetList
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing RuleSets: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.RuleSet) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// deployment is the server's own; nil where there is none, or where one of its name is not ours.
+func (g *Gatherer) deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
+	var d appsv1.Deployment
+	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Deployment %s: %w", s.Name, err)
+	case !controlledBy[*appsv1.Deployment](s)(&d):
+		return nil, nil
+	}
+	return &d, nil
+}
+
+// pods are those whose chain of owners ends at this very server, with what their dispatchers say. A label proves nothing:
+// anybody who may create pods may write it.
+func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]decide.Pod, error) {
+	if d == nil {
+		return nil, nil
+	}
+	ofServer := client.MatchingLabels(render.PodSelector(s.Name))
+	sets := &metav1.PartialObjectMetadataList{}
+	sets.SetGroupVersionKind(replicaSet().GroupVersionKind())
+	if err := g.Client.List(ctx, sets, client.InNamespace(s.Namespace), ofServer); err != nil {
+		return nil, fmt.Errorf("listing ReplicaSets: %w", err)
+	}
+	owners := map[types.UID]bool{}
+	for i := range sets.Items {
+		if ref := metav1.GetControllerOf(&sets.Items[i]); ref != nil && ref.UID == d.UID {
+			owners[sets.Items[i].UID] = true
+		}
+	}
+	var list corev1.PodList
+	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer); err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	seen := map[string]prober.Observation{}
+	for _, o := range g.Prober.Observe(keyOf(s)) {
+		seen[o.Target.UID] = o
+	}
+	var out []decide.Pod
+	for i := range list.Items {
+		pod := &list.Items[i]
+		ref := metav1.GetControllerOf(pod)
+		if ref == nil || !owners[ref.UID] || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		out = append(out, decide.Pod{Pod: pod, Seen: seen[string(pod.UID)]})
+	}
+	slices.SortFunc(out, func(a, b decide.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// document is the server's encoded registry document as it stands in the cluster; nil while there is none.
+func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) ([]byte, error) {
+	var cm corev1.ConfigMap
+	err := g.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: render.RegistryName(s.Name)}, &cm)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", render.RegistryName(s.Name), err)
+	case !controlledBy[*corev1.ConfigMap](s)(&cm):
+		return nil, nil
+	}
+	if data := cm.Data[registry.FileName]; data != "" {
+		return []byte(data), nil
+	}
+	return nil, nil
+}
+
+// digestOf is the digest of an encoded document, "" for none.
+func digestOf(data []byte) string {
+	if data == nil {
+		return ""
+	}
+	return registry.Digest(data)
+}
+
+// revisionsOf are what the pods run.
+func revisionsOf(pods []decide.Pod) []string {
+	var out []string
+	for i := range pods {
+		if name := pods[i].Revision(); name != "" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prober
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// maxState bounds an answer. The largest catalogues seen are some hundred kilobytes.
+const maxState = 16 << 20
+
+// PodURL is the address of a pod's state on the dispatcher's admin port.
+func PodURL(port int) func(Target) string {
+	return func(t Target) string {
+		return "http://" + net.JoinHostPort(t.IP, strconv.Itoa(port)) + "/state"
+	}
+}
+
+// NewClient is the HTTP client for pods: connections are kept, proxies of the environment and redirects are not followed.
+func NewClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: Timeout, KeepAlive: Interval}).DialContext,
+			MaxIdleConnsPerHost:   2,
+			IdleConnTimeout:       3 * Interval,
+			ResponseHeaderTimeout: Wait + Timeout,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// get asks once. A state of nil without an error means that nothing has changed since etag.
+func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Duration) (*registry.State, string, error) {
+	if t.IP == "" {
+		return nil, "", errors.New("the pod has no address yet")
+	}
+	address := p.opts.URL(t)
+	if wait > 0 {
+		address += "?wait=" + strconv.Itoa(int(wait/time.Second))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("asking the dispatcher: %w", err)
+	}
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
+	}
+	resp, err := p.opts.Client.Do(req)
+	if err != nil {
+		return nil, "", fmt.Errorf("asking the dispatcher: %w", reason(ctx, err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		return nil, etag, nil
+	case http.StatusOK:
+	default:
+		return nil, "", fmt.Errorf("asking the dispatcher: HTTP status %s", resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxState+1))
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the dispatcher's state: %w", reason(ctx, err))
+	}
+	if len(body) > maxState {
+		return nil, "", fmt.Errorf("reading the dispatcher's state: over %d bytes", maxState)
+	}
+	state, err := parse(body, t)
+	return state, resp.Header.Get("ETag"), err
+}
+
+// parse reads an answer and makes sure that it is from whom it was asked of. Members that it does not know are skipped: a
+// newer dispatcher may say more.
+func parse(body []byte, t Target) (*registry.State, error) {
+	var state registry.State
+	if err := json.Unmarshal(body, &state); err != nil {
+		return nil, fmt.Errorf("reading the dispatcher's state: %w", err)
+	}
+	if state.PodUID != t.UID {
+		return nil, fmt.Errorf("another pod (%s) answered at the address of this one", state.PodUID)
+	}
+	if state.Revision != t.Revision {
+		return nil, fmt.Errorf("the dispatcher serves revision %q, its pod is labelled %q", state.Revision, t.Revision)
+	}
+	return &state, nil
+}
+
+// reason takes out of an error what changes from attempt to attempt (the local port), so that a failure that lasts is one
+// failure.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("no answer in time")
+	}
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}

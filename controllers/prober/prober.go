@@ -1,0 +1,259 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prober
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// How often, how long and how many.
+const (
+	// Interval is between two answers of a pod from which nothing is awaited.
+	Interval = 15 * time.Second
+	// jitter spreads pods that were started together, as a share of Interval.
+	jitter = 0.2
+	// Timeout bounds an attempt, and with it what a pod that swallows packets costs.
+	Timeout = 2 * time.Second
+	// Wait is how long a pod may hold back its answer while a change is awaited from it.
+	Wait = 10 * time.Second
+	// MaxConcurrent bounds the attempts at one time. A poll that waits for a change does not count: it waits idle, and only
+	// a pod that has just answered is asked so.
+	MaxConcurrent = 32
+	// maxWaiting bounds those.
+	maxWaiting = 256
+	// firstRetry and maxRetry are between attempts that fail; it doubles in between. A new pod refuses until its container
+	// runs, and its first answer is what people wait for.
+	firstRetry = 250 * time.Millisecond
+	maxRetry   = Interval
+	// breath is between answers of a pod from which something is awaited: it bounds what one that answers at once can cost.
+	breath = 50 * time.Millisecond
+)
+
+// errWoken ends a poll that waits, when what it waits for may have changed. It says nothing about the pod.
+var errWoken = errors.New("woken")
+
+// Options set up a Prober.
+type Options struct {
+	// URL gives the address of a pod's state. The default is its IP and the dispatcher's admin port.
+	URL func(Target) string
+	// Client speaks HTTP. The default keeps two connections for each pod alive.
+	Client *http.Client
+	Clock  clock.Clock
+	// Changed is called, from any goroutine, when Observe would give something new for a server. It must not block.
+	Changed func(Key)
+}
+
+// Prober asks pods. It is safe for concurrent use.
+type Prober struct {
+	opts    Options
+	slots   chan struct{}
+	waiting chan struct{}
+
+	mu      sync.Mutex
+	workers map[Key]map[string]*worker
+	closed  bool
+	wg      sync.WaitGroup
+}
+
+// worker asks one pod.
+type worker struct {
+	cancel context.CancelFunc
+	// kick wakes the worker: something about its target has changed. One pending kick is as good as many.
+	kick chan struct{}
+	// seen is guarded by Prober.mu, and its Target is what to ask next.
+	seen Observation
+	etag string
+}
+
+// New makes a prober that asks nobody yet.
+func New(opts Options) *Prober {
+	return &Prober{
+		opts:    opts,
+		slots:   make(chan struct{}, MaxConcurrent),
+		waiting: make(chan struct{}, maxWaiting),
+		workers: map[Key]map[string]*worker{},
+	}
+}
+
+// Watch says who is to be asked for a server: pods that are not among targets are forgotten, new ones are asked at once,
+// and one whose address or expectation has changed is asked again at once. No targets forgets the server.
+func (p *Prober) Watch(key Key, targets []Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	old := p.workers[key]
+	now := make(map[string]*worker, len(targets))
+	for _, t := range targets {
+		w := old[t.UID]
+		delete(old, t.UID)
+		switch {
+		case w == nil:
+			w = p.start(key, t)
+		case w.seen.Target != t:
+			w.seen.Target = t
+			w.wake()
+		}
+		now[t.UID] = w
+	}
+	for _, w := range old {
+		w.cancel()
+	}
+	if len(now) == 0 {
+		delete(p.workers, key)
+		return
+	}
+	p.workers[key] = now
+}
+
+// Stop ends all attempts and waits for them.
+func (p *Prober) Stop() {
+	p.mu.Lock()
+	p.closed = true
+	for _, workers := range p.workers {
+		for _, w := range workers {
+			w.cancel()
+		}
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}
+
+// start is called with the lock held.
+func (p *Prober) start(key Key, t Target) *worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &worker{cancel: cancel, kick: make(chan struct{}, 1), seen: Observation{Target: t}}
+	p.wg.Go(func() { p.run(ctx, key, w) })
+	return w
+}
+
+func (w *worker) wake() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run asks one pod until its context ends.
+func (p *Prober) run(ctx context.Context, key Key, w *worker) {
+	retry := firstRetry
+	answered := false
+	for ctx.Err() == nil {
+		err := p.ask(ctx, key, w, answered)
+		if ctx.Err() != nil {
+			return
+		}
+		answered = err == nil
+		if errors.Is(err, errWoken) {
+			continue
+		}
+		pause := p.pause(w)
+		if err != nil {
+			pause, retry = retry, min(2*retry, maxRetry)
+		} else {
+			retry = firstRetry
+		}
+		timer := p.opts.Clock.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-w.kick:
+			retry = firstRetry
+		case <-timer.C():
+		}
+		timer.Stop()
+	}
+}
+
+// pause is until a pod that has answered is asked again: a breath while something is awaited from it.
+func (p *Prober) pause(w *worker) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.seen.Target.Awaited && w.etag != "" {
+		return breath
+	}
+	return time.Duration(float64(Interval) * (1 + jitter*(2*rand.Float64()-1))) //nolint:gosec // spreading load needs no secrecy
+}
+
+// ask makes one attempt and records what came of it.
+func (p *Prober) ask(ctx context.Context, key Key, w *worker, answered bool) error {
+	p.mu.Lock()
+	target, etag := w.seen.Target, w.etag
+	p.mu.Unlock()
+	wait := time.Duration(0)
+	slots := p.slots
+	if target.Awaited && answered && etag != "" {
+		wait, slots = Wait, p.waiting
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case slots <- struct{}{}:
+	}
+	defer func() { <-slots }()
+	began := p.opts.Clock.Now()
+	attempt, cancel := p.bounded(ctx, w, wait)
+	defer cancel()
+	state, newTag, err := p.get(attempt, target, etag, wait)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && errors.Is(context.Cause(attempt), errWoken):
+		return errWoken
+	}
+	if p.record(w, state, newTag, err, began) {
+		p.opts.Changed(key)
+	}
+	return err
+}
+
+// bounded ends an attempt in time; a poll that waits also ends when the worker is woken.
+func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (context.Context, func()) {
+	attempt, cancel := context.WithCancelCause(ctx)
+	timer := p.opts.Clock.NewTimer(wait + Timeout)
+	var kick chan struct{}
+	if wait > 0 {
+		kick = w.kick
+	}
+	go func() {
+		defer timer.Stop()
+		select {
+		case <-attempt.Done():
+		case <-timer.C():
+			cancel(context.DeadlineExceeded)
+		case <-kick:
+			cancel(errWoken)
+		}
+	}()
+	return attempt, func() { cancel(nil) }
+}
+
+// record keeps the outcome of an attempt and says whether it is news. An answer that has not changed comes without a state.
+func (p *Prober) record(w *worker, state *registry.State, etag string, err error, began time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := w.seen
+	if err != nil {
+		w.seen.Err = err.Error()
+		if w.seen.FailingSince.IsZero() {
+			w.seen.FailingSince = began
+		}
+		return before.Err != w.seen.Err
+	}
+	w.seen.Err, w.seen.FailingSince = "", time.Time{}
+	if state == nil {
+		return before.Err != ""
+	}
+	w.seen.State, w.etag = state, etag
+	return true
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prober
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Key names a server.
+type Key struct {
+	Namespace string
+	Name      string
+}
+
+// Target is one pod to ask.
+type Target struct {
+	// UID and Revision are what the pod must say of itself: an address can have passed on to another pod.
+	UID      string
+	Revision string
+	// Pod and IP are where it is.
+	Pod string
+	IP  string
+	// Started changes each time that the pod's dispatcher starts; a pod that starts is asked at once.
+	Started string
+	// Awaited says that a change is on its way which the pod has not reported yet, so that the next answer is worth waiting
+	// for. It may depend on what was last observed.
+	Awaited bool
+}
+
+// Observation is the last that is known of one pod.
+type Observation struct {
+	Target Target
+	// State is the pod's last answer; nil before the first one.
+	State *registry.State
+	// Err says why the last attempt failed; empty after an answer. State stays what it was.
+	Err string
+	// FailingSince is when the first of the attempts that failed in a row began; zero after an answer.
+	FailingSince time.Time
+}
+
+// Observe gives what is known of a server's pods, sorted by pod. Pods that have not answered are among them.
+func (p *Prober) Observe(key Key) []Observation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Observation, 0, len(p.workers[key]))
+	for _, w := range p.workers[key] {
+		out = append(out, w.seen)
+	}
+	slices.SortFunc(out, func(a, b Observation) int {
+		return cmp.Or(cmp.Compare(a.Target.Pod, b.Target.Pod), cmp.Compare(a.Target.UID, b.Target.UID))
+	})
+	return out
+}

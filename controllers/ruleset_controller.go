@@ -1,0 +1,113 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// RuleSetReconciler writes the status of a RuleSet. What dispatchers enforce is the registry controller's.
+type RuleSetReconciler struct {
+	Gather  *Gatherer
+	Status  *StatusWriter
+	Library *Library
+	Clock   clock.PassiveClock
+}
+
+// Reconcile says whether a set compiles, and who enforces it.
+func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleSet) (reconcile.Result, error) {
+	if !rs.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	in := decide.RuleSetInput{RuleSet: rs, Now: r.Clock.Now(), Errors: r.Library.ruleErrors(rs)}
+	servers, err := r.Gather.servers(ctx, rs.Namespace)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	for i := range servers {
+		tools, err := r.Gather.tools(ctx, keyOf(&servers[i]))
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		if !render.Reaches(rs, &servers[i], tools) || !servers[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		reached, err := r.reached(ctx, rs, &servers[i])
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		reached.Tools = governed(rs, &servers[i], tools)
+		in.Reached = append(in.Reached, reached)
+	}
+	want := decide.RuleSet(in)
+	if err := writeStatus(ctx, r.Status, ruleSetStatus(rs), want); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}, nil
+}
+
+// reached asks which pods of a server enforce a document that holds this generation of the set.
+func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
+	key := keyOf(s)
+	out := decide.Reached{Server: s.Name}
+	data, err := r.Gather.document(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	out.Written = r.Library.holds(key, r.Library.remember(key, data), rs.Name, rs.Generation)
+	deployment, err := r.Gather.deployment(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	pods, err := r.Gather.pods(ctx, s, deployment)
+	if err != nil {
+		return out, err
+	}
+	for i := range pods {
+		p := &pods[i]
+		if !p.Serves() {
+			continue
+		}
+		out.Answered = out.Answered || p.Seen.State != nil
+		if p.Seen.State == nil || !r.Library.holds(key, p.Seen.State.Registry.Digest, rs.Name, rs.Generation) {
+			out.Lagging = append(out.Lagging, p.Name)
+		}
+	}
+	return out, nil
+}
+
+// governed counts the tools of a server that a set has a say on.
+func governed(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) int {
+	// Whom a set governs does not depend on its rules, which are costly to compile for each server.
+	doc, err := render.Document(render.DocumentInput{
+		Server: s, Tools: tools, RuleSets: []mcpv1alpha1.RuleSet{*rs}, Broken: map[string]string{rs.Name: "counting"},
+	})
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, set := range doc.RuleSets {
+		if set.Name != rs.Name {
+			continue
+		}
+		compiled, _ := rules.Compile(set)
+		for i := range tools {
+			destructive := tools[i].Status.Destructive == nil || tools[i].Status.Destructive.Verdict == mcpv1alpha1.HintTrue
+			if compiled.Governs(rules.ToolInfo{Name: tools[i].Spec.ToolName, Destructive: destructive}, methodToolsCall) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+const methodToolsCall = "tools/call"

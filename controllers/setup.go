@@ -1,0 +1,191 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// reporter is the name under which events are written.
+const reporter = "toolgate"
+
+// workers of each controller: enough that one slow write keeps nobody waiting.
+const workers = 4
+
+// Options set up the controllers. The zero value of all but Platform is what a cluster needs.
+type Options struct {
+	Platform render.Platform
+	// PodURL is where the state of a pod is; nil means its address and the dispatcher's admin port.
+	PodURL func(prober.Target) string
+	// HTTP speaks to pods; nil means prober.NewClient.
+	HTTP *http.Client
+	// Clock is nil for the real one.
+	Clock clock.Clock
+	// SkipNameValidation lets specs set up more than one manager in a process.
+	SkipNameValidation bool
+}
+
+// Reconcilers are all controllers of a manager with what they share.
+type Reconcilers struct {
+	Server    *ServerReconciler
+	Discovery *DiscoveryReconciler
+	Registry  *RegistryReconciler
+	Index     *IndexReconciler
+	RuleSet   *RuleSetReconciler
+	Prober    *prober.Prober
+	Hub       *Hub
+}
+
+// Deps are what reconcilers need of a manager; specs give their own.
+type Deps struct {
+	Client client.Client
+	Live   client.Reader
+	Status *StatusWriter
+}
+
+// New makes the reconcilers without starting anything.
+func New(d Deps, o Options) *Reconcilers {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.HTTP == nil {
+		o.HTTP = prober.NewClient()
+	}
+	if o.PodURL == nil {
+		o.PodURL = prober.PodURL(render.PortAdmin)
+	}
+	hub := &Hub{}
+	asked := prober.New(prober.Options{URL: o.PodURL, Client: o.HTTP, Clock: o.Clock, Changed: hub.Changed})
+	gather := &Gatherer{Client: d.Client, Prober: asked}
+	apply := &Applier{Client: d.Client, Live: d.Live}
+	library := NewLibrary()
+	return &Reconcilers{
+		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: library, Platform: o.Platform, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: library, Clock: o.Clock},
+		Registry: &RegistryReconciler{
+			Gather: gather, Apply: apply, Library: library,
+			Toucher: &Toucher{Client: d.Client, Clock: o.Clock},
+			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(keyOf(s)) },
+		},
+		Index:   &IndexReconciler{Gather: gather, Apply: apply},
+		RuleSet: &RuleSetReconciler{Gather: gather, Status: d.Status, Library: library, Clock: o.Clock},
+		Prober:  asked,
+		Hub:     hub,
+	}
+}
+
+// Setup registers the indexes and every controller with a manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r := New(Deps{
+		Client: mgr.GetClient(),
+		Live:   mgr.GetAPIReader(),
+		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(reporter)},
+	}, o)
+	stop := manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		r.Prober.Stop()
+		return nil
+	})
+	if err := mgr.Add(stop); err != nil {
+		return fmt.Errorf("adding the prober: %w", err)
+	}
+	opts := controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: &o.SkipNameValidation}
+	for name, setup := range map[string]func(ctrl.Manager, controller.Options) error{
+		"server":    r.setupServer,
+		"discovery": r.setupDiscovery,
+		"registry":  r.setupRegistry,
+		"index":     r.setupIndex,
+		"ruleset":   r.setupRuleSet,
+	} {
+		if err := setup(mgr, opts); err != nil {
+			return fmt.Errorf("setting up controller %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (r *Reconcilers) setupServer(mgr ctrl.Manager, o controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
+		Owns(&appsv1.Deployment{}).
+		Owns(&corev1.Service{}).
+		Owns(&corev1.ServiceAccount{}).
+		Owns(&networkingv1.NetworkPolicy{}).
+		Owns(&corev1.ConfigMap{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
+		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Hub.source(requestFor)).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Server))
+}
+
+func (r *Reconcilers) setupDiscovery(mgr ctrl.Manager, o controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o).
+		For(&mcpv1alpha1.MCPServer{}).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
+		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(byServerRef), builder.WithPredicates(toolTouched())).
+		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Hub.source(requestFor)).
+		Complete(r.Discovery)
+}
+
+func (r *Reconcilers) setupRegistry(mgr ctrl.Manager, o controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
+		Owns(&corev1.ConfigMap{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
+		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Hub.source(requestFor)).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Registry))
+}
+
+func (r *Reconcilers) setupIndex(mgr ctrl.Manager, o controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
+		Watches(&mcpv1alpha1.MCPServer{}, handler.EnqueueRequestsFromMapFunc(toIndex), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(toIndex)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(toIndex), builder.WithPredicates(onlyIndex())).
+		Complete(r.Index)
+}
+
+func onlyIndex() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == render.IndexName })
+}
+
+func (r *Reconcilers) setupRuleSet(mgr ctrl.Manager, o controller.Options) error {
+	all := handler.EnqueueRequestsFromMapFunc(allRuleSets(r.RuleSet.Gather))
+	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
+		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(allRuleSets(r.RuleSet.Gather))).
+		Watches(&corev1.ConfigMap{}, all).
+		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
+		WatchesRawSource(r.Hub.source(func(ctx context.Context, key prober.Key) []reconcile.Request {
+			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
+		})).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r.RuleSet))
+}

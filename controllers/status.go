@@ -1,0 +1,106 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// StatusWriter writes a status once, only when it changed, and tells of transitions after it was written.
+type StatusWriter struct {
+	Client client.Client
+	Events events.EventRecorder
+}
+
+// statusOf is a status within its object.
+type statusOf[S any] struct {
+	object client.Object
+	// current points into object.
+	current    *S
+	conditions func(*S) []metav1.Condition
+}
+
+// writeStatus brings the object's status to want. The update carries the resource version that the decision was made on: a
+// status computed from an older object is refused, so that nothing recorded since is lost.
+func writeStatus[S any](ctx context.Context, w *StatusWriter, of statusOf[S], want S) error {
+	if equality.Semantic.DeepEqual(*of.current, want) {
+		return nil
+	}
+	before := of.conditions(of.current)
+	*of.current = want
+	if err := w.Client.Status().Update(ctx, of.object); err != nil {
+		return fmt.Errorf("writing status: %w", err)
+	}
+	w.tell(of.object, before, of.conditions(of.current))
+	return nil
+}
+
+// tell makes an event of each condition that has become True or False, once for each reason.
+func (w *StatusWriter) tell(o client.Object, before, after []metav1.Condition) {
+	told := map[string]bool{}
+	for _, c := range after {
+		old := meta.FindStatusCondition(before, c.Type)
+		switch {
+		case old != nil && old.Status == c.Status:
+			continue
+		case c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason]:
+			continue
+		}
+		told[c.Reason] = true
+		kind := corev1.EventTypeNormal
+		if c.Status == metav1.ConditionFalse {
+			kind = corev1.EventTypeWarning
+		}
+		note := c.Message
+		if note == "" {
+			note = fmt.Sprintf("%s is %s", c.Type, c.Status)
+		}
+		w.Events.Eventf(o, nil, kind, c.Reason, c.Type, "%s", clipNote(note))
+	}
+}
+
+// onItsWay leaves out reasons that say nothing but that time is needed.
+func onItsWay(reason string) bool {
+	switch reason {
+	case mcpv1alpha1.ReasonProgressing, mcpv1alpha1.ReasonPending, mcpv1alpha1.ReasonNotDiscovered, mcpv1alpha1.ReasonServerNotReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// clipNote keeps to what the API allows for a note (1 KiB).
+func clipNote(note string) string {
+	const limit = 1024
+	if len(note) <= limit {
+		return note
+	}
+	end := limit - 3
+	for end > 0 && note[end]&0xC0 == 0x80 {
+		end--
+	}
+	return note[:end] + "..."
+}
+
+func serverStatus(s *mcpv1alpha1.MCPServer) statusOf[mcpv1alpha1.MCPServerStatus] {
+	return statusOf[mcpv1alpha1.MCPServerStatus]{s, &s.Status, func(st *mcpv1alpha1.MCPServerStatus) []metav1.Condition { return st.Conditions }}
+}
+
+func toolStatus(t *mcpv1alpha1.MCPTool) statusOf[mcpv1alpha1.MCPToolStatus] {
+	return statusOf[mcpv1alpha1.MCPToolStatus]{t, &t.Status, func(st *mcpv1alpha1.MCPToolStatus) []metav1.Condition { return st.Conditions }}
+}
+
+func ruleSetStatus(rs *mcpv1alpha1.RuleSet) statusOf[mcpv1alpha1.RuleSetStatus] {
+	return statusOf[mcpv1alpha1.RuleSetStatus]{rs, &rs.Status, func(st *mcpv1alpha1.RuleSetStatus) []metav1.Condition { return st.Conditions }}
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// settle is how long a status may wait to be taken up where each of many tools brings the next: a catalogue of a hundred
+// tools would otherwise be a hundred documents.
+const settle = 100 * time.Millisecond
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func requestFor(_ context.Context, key prober.Key) []reconcile.Request {
+	return []reconcile.Request{request(key.Namespace, key.Name)}
+}
+
+// byServerLabel maps a pod to its server.
+func byServerLabel(_ context.Context, o client.Object) []reconcile.Request {
+	if name := o.GetLabels()[render.LabelServer]; name != "" {
+		return []reconcile.Request{request(o.GetNamespace(), name)}
+	}
+	return nil
+}
+
+// byServerRef maps an MCPTool to its server.
+func byServerRef(_ context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{request(o.GetNamespace(), o.(*mcpv1alpha1.MCPTool).Spec.ServerRef.Name)}
+}
+
+// toIndex maps anything to the index of its namespace.
+func toIndex(_ context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{request(o.GetNamespace(), render.IndexName)}
+}
+
+// toServers maps an object to all servers of its namespace: which of them a RuleSet has left is not in the event.
+func toServers(g *Gatherer) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		servers, err := g.servers(ctx, o.GetNamespace())
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Mapping an event to MCPServers", "namespace", o.GetNamespace())
+			return nil
+		}
+		var out []reconcile.Request
+		for i := range servers {
+			out = append(out, request(servers[i].Namespace, servers[i].Name))
+		}
+		return out
+	}
+}
+
+// toRuleSets maps anything to all RuleSets of a namespace.
+func toRuleSets(g *Gatherer, namespace string) func(context.Context) []reconcile.Request {
+	return func(ctx context.Context) []reconcile.Request {
+		sets, err := g.ruleSets(ctx, namespace)
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Mapping an event to RuleSets", "namespace", namespace)
+			return nil
+		}
+		var out []reconcile.Request
+		for i := range sets {
+			out = append(out, request(sets[i].Namespace, sets[i].Name))
+		}
+		return out
+	}
+}
+
+func allRuleSets(g *Gatherer) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		return toRuleSets(g, o.GetNamespace())(ctx)
+	}
+}
+
+// settled passes events of a kind on after a while where only a status has changed, at once otherwise.
+func settled(mapped handler.MapFunc) handler.EventHandler {
+	enqueue := func(ctx context.Context, o client.Object, q queue, wait time.Duration) {
+		for _, req := range mapped(ctx, o) {
+			if wait == 0 {
+				q.Add(req)
+			} else {
+				q.AddAfter(req, wait)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q, settle) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(ctx, e.Object, q, 0) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			wait := settle
+			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() {
+				wait = 0
+			}
+			enqueue(ctx, e.ObjectNew, q, wait)
+		},
+	}
+}
+
+// specChanged passes what a person does: a new generation, and labels, by which RuleSets select.
+func specChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
+}
+
+// toolTouched passes what discovery must answer, and not what it wrote itself.
+func toolTouched() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*mcpv1alpha1.MCPTool), e.ObjectNew.(*mcpv1alpha1.MCPTool)
+		return before.Generation != after.Generation ||
+			!maps.Equal(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
+			render.OwnedByPeople(before) != render.OwnedByPeople(after)
+	}}
+}
+
+// podMoved passes what says something of a pod, and not the touch of its annotation.
+func podMoved() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
+		return !maps.Equal(before.Labels, after.Labels) ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			!equality.Semantic.DeepEqual(before.Status, after.Status)
+	}}
+}
