@@ -66,6 +66,7 @@ type MCPServerList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.transport) || !has(self.transport.isolation) || (!has(self.remote) && self.transport.?type.orValue('stdio') == 'stdio')",message="spec.transport.isolation says who shares a process of a stdio server: leave it out for one that is reached over streamable-http"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.pod) || !has(self.pod.volumes)",message="spec.pod.volumes are for a server in the pod: a remote server has nothing that mounts them"
 // +kubebuilder:validation:XValidation:rule="!has(self.container) || !has(self.container.volumeMounts) || (has(self.pod) && has(self.pod.volumes) && self.container.volumeMounts.all(m, self.pod.volumes.exists(v, v.name == m.name)))",fieldPath=".container.volumeMounts",message="each volumeMount names a volume of spec.pod.volumes: add the volume there, or correct the name"
+// +kubebuilder:validation:MinProperties=1
 type MCPServerSpec struct {
 	// description says in a sentence what the server is for, for people who choose
 	// a server. Example: Files of the build.
