@@ -92,9 +92,12 @@ type Pinning string
 
 // Ways to admit definitions.
 const (
+	// PinningPerRevision admits each revision's first catalogue and withholds later changes.
 	PinningPerRevision Pinning = "PerRevision"
-	PinningManual      Pinning = "Manual"
-	PinningOff         Pinning = "Off"
+	// PinningManual waits for a person to set each pin.
+	PinningManual Pinning = "Manual"
+	// PinningOff serves whatever the server lists.
+	PinningOff Pinning = "Off"
 )
 
 // Trust decides whether destructive tools may be called.
@@ -130,8 +133,10 @@ type TrustState string
 
 // States of trust.
 const (
+	// Untrusted blocks what counts as destructive.
 	Untrusted TrustState = "Untrusted"
-	Trusted   TrustState = "Trusted"
+	// Trusted lets it through; RuleSets still apply.
+	Trusted TrustState = "Trusted"
 )
 
 // Gating says which tools count as destructive.
@@ -157,8 +162,10 @@ type Unannotated string
 
 // What a tool without annotations can count as.
 const (
+	// UnannotatedDestructive counts as destructive, which is MCP's own default.
 	UnannotatedDestructive Unannotated = "Destructive"
-	UnannotatedSafe        Unannotated = "Safe"
+	// UnannotatedSafe counts as not destructive.
+	UnannotatedSafe Unannotated = "Safe"
 )
 
 // GateScope says which tools the gate holds.
@@ -167,8 +174,10 @@ type GateScope string
 
 // Scopes of the gate.
 const (
+	// GateDestructive holds tools that count as destructive.
 	GateDestructive GateScope = "Destructive"
-	GateMutating    GateScope = "Mutating"
+	// GateMutating holds every tool that is not read-only.
+	GateMutating GateScope = "Mutating"
 )
 
 // BlockedTools says whether clients see blocked tools.
@@ -177,7 +186,9 @@ type BlockedTools string
 
 // What clients see of blocked tools.
 const (
+	// BlockedList shows blocked tools in tools/list.
 	BlockedList BlockedTools = "List"
+	// BlockedHide leaves blocked tools out of tools/list.
 	BlockedHide BlockedTools = "Hide"
 )
 
@@ -187,8 +198,10 @@ type Access string
 
 // Values of Access.
 const (
+	// Allow lets the feature through.
 	Allow Access = "Allow"
-	Deny  Access = "Deny"
+	// Deny takes the feature away.
+	Deny Access = "Deny"
 )
 
 // Expose says which parts of MCP are passed to clients. Deny takes the
@@ -255,9 +268,12 @@ type ValidationMode string
 
 // Modes of validation.
 const (
+	// ValidationEnforce refuses.
 	ValidationEnforce ValidationMode = "Enforce"
-	ValidationWarn    ValidationMode = "Warn"
-	ValidationOff     ValidationMode = "Off"
+	// ValidationWarn lets pass and counts.
+	ValidationWarn ValidationMode = "Warn"
+	// ValidationOff does not look.
+	ValidationOff ValidationMode = "Off"
 )
 
 // FormatMode is what the keyword format means.
@@ -266,6 +282,8 @@ type FormatMode string
 
 // Meanings of the keyword format.
 const (
+	// FormatAnnotate reads format as a note.
 	FormatAnnotate FormatMode = "Annotate"
-	FormatAssert   FormatMode = "Assert"
+	// FormatAssert checks it.
+	FormatAssert FormatMode = "Assert"
 )

@@ -123,8 +123,11 @@ type HealthState string
 
 // Outcomes of probing.
 const (
-	Healthy       HealthState = "Healthy"
-	Unhealthy     HealthState = "Unhealthy"
+	// Healthy answers its probes.
+	Healthy HealthState = "Healthy"
+	// Unhealthy has failed several probes in a row.
+	Unhealthy HealthState = "Unhealthy"
+	// HealthUnknown has not been probed yet.
 	HealthUnknown HealthState = "Unknown"
 )
 

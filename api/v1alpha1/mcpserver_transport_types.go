@@ -83,7 +83,9 @@ type TransportType string
 
 // Transports, as MCP names them.
 const (
-	TransportStdio          TransportType = "stdio"
+	// TransportStdio speaks on standard input and output.
+	TransportStdio TransportType = "stdio"
+	// TransportStreamableHTTP listens on a port.
 	TransportStreamableHTTP TransportType = "streamable-http"
 )
 
@@ -93,6 +95,8 @@ type Isolation string
 
 // Ways to share a process.
 const (
+	// IsolationSession gives each session of a client a process of its own.
 	IsolationSession Isolation = "Session"
-	IsolationShared  Isolation = "Shared"
+	// IsolationShared gives all callers one process.
+	IsolationShared Isolation = "Shared"
 )

@@ -352,8 +352,10 @@ type VolumeAccess string
 
 // Ways to mount a volume.
 const (
+	// VolumeReadWrite lets the server write.
 	VolumeReadWrite VolumeAccess = "ReadWrite"
-	VolumeReadOnly  VolumeAccess = "ReadOnly"
+	// VolumeReadOnly keeps the server from writing.
+	VolumeReadOnly VolumeAccess = "ReadOnly"
 )
 
 // State says whether an object is in service.
@@ -362,6 +364,8 @@ type State string
 
 // States of an object.
 const (
-	StateEnabled  State = "Enabled"
+	// StateEnabled is in service.
+	StateEnabled State = "Enabled"
+	// StateDisabled is out of service.
 	StateDisabled State = "Disabled"
 )

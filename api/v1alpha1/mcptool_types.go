@@ -115,7 +115,9 @@ type Hint string
 
 // Values of Hint.
 const (
-	HintTrue  Hint = "True"
+	// HintTrue says that it is so.
+	HintTrue Hint = "True"
+	// HintFalse says that it is not so.
 	HintFalse Hint = "False"
 )
 
@@ -294,7 +296,10 @@ type HintSource string
 
 // Sources of a verdict.
 const (
-	HintOverride   HintSource = "Override"
+	// HintOverride is from spec.hints.
+	HintOverride HintSource = "Override"
+	// HintAnnotation is the server's own.
 	HintAnnotation HintSource = "Annotation"
-	HintDefault    HintSource = "Default"
+	// HintDefault is what spec.gating says of a tool without annotations.
+	HintDefault HintSource = "Default"
 )

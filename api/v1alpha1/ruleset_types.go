@@ -108,10 +108,14 @@ type RuleSetType string
 
 // Classes of sets, the highest first.
 const (
-	RuleSetSafety     RuleSetType = "safety"
-	RuleSetPolicy     RuleSetType = "policy"
+	// RuleSetSafety decides first.
+	RuleSetSafety RuleSetType = "safety"
+	// RuleSetPolicy decides second.
+	RuleSetPolicy RuleSetType = "policy"
+	// RuleSetValidation decides last.
 	RuleSetValidation RuleSetType = "validation"
-	RuleSetRouting    RuleSetType = "routing"
+	// RuleSetRouting keeps its place; it is refused until it is built.
+	RuleSetRouting RuleSetType = "routing"
 )
 
 // Enforcement says whether a verdict is carried out.
@@ -120,8 +124,10 @@ type Enforcement string
 
 // Ways to enforce.
 const (
+	// EnforcementEnforce carries the verdict out.
 	EnforcementEnforce Enforcement = "Enforce"
-	EnforcementAudit   Enforcement = "Audit"
+	// EnforcementAudit records it and lets the call pass.
+	EnforcementAudit Enforcement = "Audit"
 )
 
 // RuleFormat is the language of the rules.
@@ -130,9 +136,12 @@ type RuleFormat string
 
 // Languages of rules.
 const (
-	RuleFormatCEL        RuleFormat = "cel"
+	// RuleFormatCEL has when or require in each rule.
+	RuleFormatCEL RuleFormat = "cel"
+	// RuleFormatJSONSchema has a schema in each rule.
 	RuleFormatJSONSchema RuleFormat = "jsonSchema"
-	RuleFormatSHACL      RuleFormat = "shacl"
+	// RuleFormatSHACL keeps its place; it is refused until it is built.
+	RuleFormatSHACL RuleFormat = "shacl"
 )
 
 // ServerSelector selects servers by name, by label, or both: either selects.
@@ -180,7 +189,9 @@ type DestructiveSelector string
 
 // Values of DestructiveSelector.
 const (
-	DestructiveAny  DestructiveSelector = "Any"
+	// DestructiveAny selects both kinds of tools.
+	DestructiveAny DestructiveSelector = "Any"
+	// DestructiveOnly selects tools that count as destructive.
 	DestructiveOnly DestructiveSelector = "Only"
 )
 
@@ -248,10 +259,14 @@ type RuleAction string
 
 // Actions of rules, the strictest first.
 const (
-	ActionReject              RuleAction = "Reject"
+	// ActionReject refuses the call.
+	ActionReject RuleAction = "Reject"
+	// ActionRequireConfirmation asks a person first; where nobody can be asked, it refuses.
 	ActionRequireConfirmation RuleAction = "RequireConfirmation"
-	ActionWarn                RuleAction = "Warn"
-	ActionAllow               RuleAction = "Allow"
+	// ActionWarn lets the call pass and records it.
+	ActionWarn RuleAction = "Warn"
+	// ActionAllow keeps lower priorities of the class from having a say.
+	ActionAllow RuleAction = "Allow"
 )
 
 // RuleSetStatus says whether the rules compile and who enforces them.
