@@ -137,7 +137,7 @@ func (p *Pool) owned(ctx context.Context, hello upstream.Hello, handler upstream
 	case err != nil:
 		return nil, nil, err
 	}
-	return conn, func() { p.end(conn) }, nil
+	return conn, func() { p.retire(conn) }, nil
 }
 
 // Anonymous returns a connection for one call without a session: a spare or a fresh one. The function, to be called once
@@ -155,7 +155,7 @@ func (p *Pool) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
 	case err != nil:
 		return nil, nil, err
 	case spare != nil:
-		return spare, func() { p.end(spare) }, nil
+		return spare, func() { p.retire(spare) }, nil
 	}
 	return p.owned(ctx, p.opts.Hello, nil)
 }
@@ -166,6 +166,15 @@ func (p *Pool) lease(ctx context.Context, handler upstream.Handler) (upstream.Co
 		return nil, nil, err
 	}
 	return conn, func() { p.end(conn) }, nil
+}
+
+// retire ends a connection that somebody has given back, who need not wait for it.
+func (p *Pool) retire(conn upstream.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed { // else Close ends it
+		p.tasks.Go(func() { p.end(conn) })
+	}
 }
 
 func (p *Pool) end(conn upstream.Conn) {
@@ -288,10 +297,11 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	p.cancel()
 	p.shared.close()
-	var errs []error
+	var group sync.WaitGroup
 	for _, conn := range conns {
-		errs = append(errs, conn.Close())
+		group.Go(func() { p.end(conn) }) // over HTTP each says good-bye to the server
 	}
+	group.Wait()
 	p.tasks.Wait()
-	return errors.Join(append(errs, p.dialer.Close())...)
+	return p.dialer.Close()
 }

@@ -198,7 +198,8 @@ type watch struct {
 
 	readAt   time.Time // the last reading of the catalogue, whole or not
 	nextRead time.Time
-	missed   int // probes without an answer in a row
+	unread   bool // the last reading failed, and what is known of the catalogue is old
+	missed   int  // probes without an answer in a row
 }
 
 // run probes and reads until the connection ends or does not answer any more.
@@ -257,7 +258,7 @@ func (w *watch) read(ctx context.Context) error {
 	set, begun := w.settings(), w.opts.Now()
 	cat, err := w.conn.Catalogue(ctx)
 	now := w.opts.Now()
-	w.readAt = now
+	w.readAt, w.unread = now, err != nil
 	if err != nil {
 		w.nextRead = now.Add(min(set.Interval, set.TTL))
 		return err
@@ -297,7 +298,9 @@ func (w *watch) probe(ctx context.Context) error {
 	if err == nil {
 		w.missed = 0
 		w.publish(func(s *State) {
-			connected(s, w.conn.Info())
+			if !w.unread {
+				connected(s, w.conn.Info())
+			}
 			w.healthy(s, now.Sub(begun), now)
 		})
 		return nil
