@@ -27,6 +27,9 @@ import (
 // deskRevision is the name of the only revision of a registry file that was written at a desk.
 const deskRevision = "desk"
 
+// everyCapability is declared where tools are read: some servers list more of them to clients that can do more.
+const everyCapability = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`
+
 // registryCommand has one subcommand so far.
 func registryCommand(ctx context.Context, args []string, e env) error {
 	if len(args) == 0 || args[0] != "init" {
@@ -91,7 +94,7 @@ func registryInit(ctx context.Context, args []string, e env) error {
 
 // read connects to the server and makes the document of what it lists.
 func (f *initFlags) read(ctx context.Context, dialer upstream.Dialer) (*registry.Document, error) {
-	conn, err := dialer.Dial(ctx, upstream.Hello{}, nil)
+	conn, err := dialer.Dial(ctx, upstream.Hello{Capabilities: []byte(everyCapability)}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,11 @@ package front
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -108,11 +109,47 @@ func (f *fixture) live() *httptest.Server {
 	return s
 }
 
-func body(t testing.TB, r io.Reader) string {
-	t.Helper()
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+// recorder is an http.ResponseWriter that may be read while it is written.
+type recorder struct {
+	mu     sync.Mutex
+	header http.Header
+	data   bytes.Buffer
 }
+
+func newRecorder() *recorder { return &recorder{header: http.Header{}} }
+
+func (r *recorder) Header() http.Header { return r.header }
+func (r *recorder) WriteHeader(int)     {}
+func (r *recorder) Flush()              {}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.data.Write(p)
+}
+
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.data.String()
+}
+
+// eventually waits for what another goroutine brings about.
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatal("it did not come about in time")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func rpcError(code int64, message, data string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: code, Message: message, Data: []byte(data)}
+}
+
+// bare gives a pipeline without a document.
+func bare(f *fixture) *pipeline.Pipeline { return pipeline.New(f.pipe.Config) }
