@@ -1,0 +1,102 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager runs the controllers of Toolgate.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"toolgate.dev/toolgate/controllers"
+)
+
+var version = "dev"
+
+// options are the flags.
+type options struct {
+	metricsAddress, probeAddress string
+	metricsSecure                bool
+	leaderElect                  bool
+	ownNamespace, namespaces     string
+	platform                     controllers.Options
+	logLevel                     slog.Level
+	qps                          float64
+}
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "Address of the metrics; 0 turns them off.")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", false, "Serve metrics over TLS to callers that the API server lets read them.")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let only one manager of several act.")
+	flags.StringVar(&o.ownNamespace, "own-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of this manager: of its Lease, and the one that dispatchers let in. Empty: outside of the cluster.")
+	flags.StringVar(&o.namespaces, "namespaces", "", "Namespaces to act in, separated by commas. Empty: all.")
+	flags.StringVar(&o.platform.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
+	policy := flags.String("dispatcher-image-pull-policy", "", "Pull policy of that image: Always, IfNotPresent or Never. Empty: by its tag.")
+	flags.Float64Var(&o.qps, "kube-api-qps", 100, "Requests a second to the API server.")
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "Least level that is logged: debug, info, warn, error.")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
+	}
+	if o.leaderElect && o.ownNamespace == "" {
+		return nil, errors.New("--leader-elect needs --own-namespace, the namespace of its Lease")
+	}
+	switch p := corev1.PullPolicy(*policy); p {
+	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
+		o.platform.Platform.ImagePullPolicy = p
+	default:
+		return nil, fmt.Errorf("--dispatcher-image-pull-policy %q is not one of Always, IfNotPresent, Never", p)
+	}
+	o.platform.Platform.ManagerNamespace = o.ownNamespace
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: o.logLevel})))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	config.QPS, config.Burst = float32(o.qps), int(2*o.qps)
+	config.UserAgent = "toolgate-manager/" + version
+	mgr, err := ctrl.NewManager(config, o.managerOptions())
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+	if err := controllers.Setup(ctx, mgr, o.platform); err != nil {
+		return err
+	}
+	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
+		if err := add("ping", healthz.Ping); err != nil {
+			return fmt.Errorf("adding probes: %w", err)
+		}
+	}
+	return mgr.Start(ctx)
+}
