@@ -45,8 +45,6 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonLagging: some dispatchers still enforce an older document; the message names at most five.
 	ReasonLagging = "Lagging"
-	// ReasonServerNotFound: the MCPServer that is referred to does not exist in this namespace.
-	ReasonServerNotFound = "ServerNotFound"
 	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, what it would govern is denied.
 	ReasonRuleSetNotFound = "RuleSetNotFound"
 	// ReasonRuleSetInvalid: a RuleSet that governs this does not compile; until it does, what it governs is denied.
@@ -159,8 +157,6 @@ const (
 	ReasonDefinitionChanged = "DefinitionChanged"
 	// ReasonNotPinned: spec.discovery.pinning is Manual and spec.pin is not set.
 	ReasonNotPinned = "NotPinned"
-	// ReasonContractBroken: the definition breaks spec.contract.
-	ReasonContractBroken = "ContractBroken"
 	// ReasonGone: the server, or the tool on it, is no longer there; what people wrote in the spec is kept.
 	ReasonGone = "Gone"
 	// ReasonNotListed: declared by a person, and the server has not listed it so far.
@@ -177,8 +173,6 @@ const (
 	ReasonUntrusted = "Untrusted"
 	// ReasonTrustExpired (False): the tool counts as destructive and spec.trust.expiresAt of its server has passed.
 	ReasonTrustExpired = "TrustExpired"
-	// ReasonNeedsConfirmation (False): a person must confirm each call.
-	ReasonNeedsConfirmation = "NeedsConfirmation"
 	// ReasonNotExposed (False): spec.expose.tools of the server is Deny.
 	ReasonNotExposed = "NotExposed"
 	// ReasonServerNotReady (False): no pod of the server serves.
@@ -187,10 +181,8 @@ const (
 
 // Reasons of RuleSet, Accepted=False.
 const (
-	// ReasonInvalidRules: a rule does not compile; the message and status.ruleErrors have rule, field, line and column.
+	// ReasonInvalidRules: a rule does not compile, or could cost more than the bound on every call; the message and status.ruleErrors have rule, field, line and column.
 	ReasonInvalidRules = "InvalidRules"
-	// ReasonRulesTooExpensive: a rule could cost more than the bound on every call.
-	ReasonRulesTooExpensive = "RulesTooExpensive"
 	// ReasonInvalidSelector: spec.servers.selector cannot be read.
 	ReasonInvalidSelector = "InvalidSelector"
 	// ReasonUnsupported: the format or type is not built; admission refuses it, so only an object from before says this.

@@ -4,7 +4,8 @@
 // Package admission proves what a real API server makes of the CRDs in config/crd and of the objects that people write: each
 // file in testdata is one object, accepted, or refused with this message.
 //
-// It imports api/v1alpha1 and no other package of this module: what holds here holds without the manager.
+// What holds here holds without the manager. Beside api/v1alpha1 it imports only the leaf packages whose words the API repeats:
+// names of objects (catalog) and reasons (registry).
 package admission
 
 import (
