@@ -6,7 +6,8 @@
 #                           in BIN, or of binaries built now
 # build.sh demo             the images of the servers in servers.txt
 # build.sh cluster          the images that the cluster itself runs
-# build.sh locks            resolves the servers' dependencies anew, into locks/
+# build.sh locks            resolves the dependencies of the servers in servers.txt
+#                           and test-servers.txt anew, into locks/
 #
 # Prints the archives, one a line, for hack/k8s/load.sh; progress goes to
 # stderr. An archive's name holds a hash of all that goes into it, so one that
@@ -71,7 +72,7 @@ build_demo() {
 		key=$(cat "$IMAGE_DIR/locks/$name.json" "$BUNDLE" <(node --version) <(echo "$package $version") | hash)
 		archive "$name" "toolgate.dev/demo/$name:$version" "$key" \
 			npm --package "$package@$version" --lock "$IMAGE_DIR/locks/$name.json" --cache "$CACHE_DIR/npm"
-	done < <(servers)
+	done < <(servers servers.txt)
 }
 
 build_cluster() {
@@ -81,7 +82,8 @@ build_cluster() {
 	archive coredns "$COREDNS_IMAGE" "$binaries" program --binary "$binaries/coredns"
 }
 
-servers() { grep -v '^#' "$IMAGE_DIR/servers.txt"; }
+# servers LIST... prints the lines of lists without their comments.
+servers() { (cd "$IMAGE_DIR" && grep -hv '^#' "$@"); }
 
 # build_locks writes what npm resolves each server's dependencies to, without
 # the addresses it would get them from.
@@ -94,7 +96,7 @@ build_locks() {
 		step "dependencies of $package@$version" "$folder/log" npm install --prefix "$folder/image" --package-lock-only \
 			--omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
 		mv "$folder/image/package-lock.json" "$IMAGE_DIR/locks/$name.json"
-	done < <(servers)
+	done < <(servers servers.txt test-servers.txt)
 	rm -r "$folder"
 }
 
