@@ -4,7 +4,6 @@
 package launcher
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +18,7 @@ import (
 const (
 	// stderrWait is how long the end of a child waits for the rest of its
 	// stderr: a descendant may hold it open.
-	stderrWait = 100 * time.Millisecond
+	stderrWait = 500 * time.Millisecond
 	// endPoll is how often the descendants of a dead child are looked for.
 	endPoll = 20 * time.Millisecond
 )
@@ -214,7 +213,7 @@ func (c *child) kill() []int {
 			return nil
 		}
 		signalAll(members, c.pid, unix.SIGKILL)
-		time.Sleep(killPause)
+		<-time.After(killPause)
 		kin.reap()
 	}
 	return pids(kin.members(c, c.strays))
@@ -230,33 +229,4 @@ func (l *lineLog) printf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = fmt.Fprintf(l.out, format+"\n", args...) // a log that can't be written has no other place to say so
-}
-
-// explain says why the command could not be started, and the way out.
-func explain(o ServeOptions, err error) *SpawnError {
-	name := o.Command[0]
-	if info, statErr := os.Stat(o.Dir); o.Dir != "" && (statErr != nil || !info.IsDir()) {
-		return &SpawnError{fmt.Sprintf("the working directory %q is not there: correct it, or make it in the image", o.Dir)}
-	}
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return &SpawnError{fmt.Sprintf("command %q was not found in PATH: name a command that the image holds, or its full path", name)}
-	case errors.Is(err, exec.ErrDot):
-		return &SpawnError{fmt.Sprintf("command %q was found in the working directory only: write %q to run that one", name, "./"+name)}
-	case errors.Is(err, os.ErrNotExist):
-		if _, statErr := os.Stat(name); statErr == nil {
-			return &SpawnError{fmt.Sprintf("command %q is there, but the interpreter or loader that it names is not: use an image that holds it", name)}
-		}
-		return &SpawnError{fmt.Sprintf("command %q does not exist: name a command that the image holds", name)}
-	case errors.Is(err, os.ErrPermission):
-		return &SpawnError{fmt.Sprintf("command %q may not be executed by user %d: set its execute bit, run as another user, or use a volume without noexec", name, os.Getuid())}
-	case errors.Is(err, unix.ENOEXEC):
-		return &SpawnError{fmt.Sprintf("command %q is no program for this machine: build it for this architecture, or start a script with a #! line", name)}
-	case errors.Is(err, unix.E2BIG):
-		return &SpawnError{fmt.Sprintf("command %q has more arguments and environment than the kernel takes: shorten them", name)}
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOMEM):
-		return &SpawnError{fmt.Sprintf("command %q could not be started for lack of processes or memory (%v): end some, or raise the limits", name, err)}
-	default:
-		return &SpawnError{fmt.Sprintf("command %q could not be started: %v", name, err)}
-	}
 }

@@ -4,7 +4,6 @@
 package launcher
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -195,17 +194,14 @@ func signalAll(list []process, group int, sig unix.Signal) {
 // signal sends sig to the process if it is still the one that was listed. Its
 // errors mean that it is gone, or not ours to signal: the next listing tells.
 func (p process) signal(sig unix.Signal) {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if errors.Is(err, unix.ENOSYS) {
-		_ = unix.Kill(p.pid, sig)
-		return
+	send := func() error { return unix.Kill(p.pid, sig) }
+	// A pidfd can't come to mean another process between the look and the signal.
+	if fd, err := unix.PidfdOpen(p.pid, 0); err == nil {
+		defer unix.Close(fd)
+		send = func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) }
 	}
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
 	if now, ok := readProcess(p.pid); ok && now.start == p.start {
-		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+		_ = send()
 	}
 }
 
@@ -222,7 +218,7 @@ func (f *family) killEverything() []int {
 		} else {
 			signalAll(left, 0, unix.SIGKILL)
 		}
-		time.Sleep(killPause)
+		<-time.After(killPause)
 		f.reap()
 	}
 	return pids(left)

@@ -227,6 +227,43 @@ func TestLossOfALauncherIsSaid(t *testing.T) {
 	}
 }
 
+func TestALaunchersDescriptorsAreNotTaken(t *testing.T) {
+	ours, theirs, err := unixPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	files := openFiles(t)
+	if err := theirs.send(record{Type: recordStarted, PID: 7}, os.Stdin, os.Stdin); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := ours.receive(); err != nil || r.PID != 7 {
+		t.Errorf("received %+v, %v", r, err)
+	}
+	if n := openFiles(t); n != files {
+		t.Errorf("%d files are open instead of %d", n, files)
+	}
+}
+
+func unixPair() (a, b *wire, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ends [2]*wire
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "end")
+		conn, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			return nil, nil, err
+		}
+		ends[i] = newWire(conn.(*net.UnixConn))
+	}
+	return ends[0], ends[1], nil
+}
+
 func TestSpawnHeedsItsContext(t *testing.T) {
 	socket := t.TempDir() + "/l.sock"
 	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socket, Net: "unixpacket"}) // never accepts
