@@ -188,7 +188,7 @@ func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply,
 // givenUp tells the server that the caller gave the call up, and returns why.
 func (c *Conn) givenUp(ctx context.Context, p *Call) error {
 	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != MethodInitialize {
-		go c.tellCancelled(p.id)
+		go c.tellCancelled(p.id) //nolint:contextcheck // the caller's context has ended
 	}
 	return context.Cause(ctx)
 }

@@ -173,7 +173,7 @@ func (c *Conn) ask(m *jsonrpc.Message, on *Call) {
 		defer cancel()
 		r := reply(ctx)
 		if wanted := c.shut(ctx, id); wanted {
-			c.reply(id, r)
+			c.reply(id, r) //nolint:contextcheck // the answer has a time-out of its own
 		}
 	}()
 }

@@ -21,7 +21,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-func TestMain(m *testing.M) { os.Exit(upstreamtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(upstreamtest.Main(m, os.Getenv(upstreamtest.MoodVariable))) }
 
 type fixture struct {
 	*Pool

@@ -22,7 +22,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-func TestMain(m *testing.M) { os.Exit(upstreamtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(upstreamtest.Main(m, os.Getenv(upstreamtest.MoodVariable))) }
 
 type fixture struct {
 	*Prober
@@ -220,7 +220,7 @@ func TestAChangedCatalogueIsReadAgain(t *testing.T) {
 }
 
 func TestTheCatalogueAges(t *testing.T) {
-	f := run(t, upstreamtest.Good, func(_ *fixture, o *upstream.Options, s *Settings) { s.TTL, s.Interval = time.Minute, time.Hour })
+	f := run(t, upstreamtest.Good, func(_ *fixture, _ *upstream.Options, s *Settings) { s.TTL, s.Interval = time.Minute, time.Hour })
 	before := f.until(t, "the server is connected", inPhase(registry.UpstreamConnected))
 	if d := f.clock.Step(); d != time.Minute {
 		t.Errorf("read again after %s, want a minute", d)

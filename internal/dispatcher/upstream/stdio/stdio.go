@@ -68,7 +68,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 	d.opts.Counters.ChildStarts.Add(1)
 	w := &wire{opts: d.opts, log: d.log, process: process, queue: make(chan frame, queueLength)}
 	w.conn = link.New(d.opts, d.log, hello, handler, w)
-	go w.read()
+	go w.read() //nolint:contextcheck // the connection lives on after its caller
 	go w.write()
 	if err := w.conn.Start(ctx, &d.eras); err != nil {
 		return nil, err

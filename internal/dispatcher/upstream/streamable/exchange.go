@@ -44,7 +44,7 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 		}
 	}
 	p.MarkSent()
-	resp, err := w.send(streaming, http.MethodPost, message, w.modernHeaders(p))
+	resp, err := w.send(streaming, http.MethodPost, message, w.modernHeaders(p)) //nolint:contextcheck // ends with ctx, until the answer has come
 	if err != nil {
 		cancel()
 		return w.broken(ctx, err)
@@ -55,7 +55,7 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 			cancel()
 			return errors.Join(err, resp.Body.Close())
 		}
-		go w.follow(streaming, cancel, p, resp.Body, body)
+		go w.follow(streaming, cancel, p, resp.Body, body) //nolint:contextcheck // as above
 		return nil
 	}
 	defer cancel()
@@ -130,7 +130,7 @@ func (w *wire) document(ctx context.Context, body io.Reader, p *link.Call) error
 	case len(bytes.TrimSpace(data)) == 0:
 		return upstream.Fail(registry.FailNotMCP, nil, "The server answered %s with an empty body.", p.Method)
 	}
-	if !w.conn.Receive(bytes.TrimPrefix(data, []byte(byteOrderMark)), p) {
+	if !w.conn.Receive(bytes.TrimPrefix(data, []byte(byteOrderMark)), p) { //nolint:contextcheck // what the server asks outlives the call
 		return upstream.Fail(registry.FailNotMCP, upstream.ErrNotStrict, "The server's answer to %s is neither strict JSON-RPC nor an event stream.", p.Method)
 	}
 	if !p.Settled() {
@@ -145,7 +145,7 @@ func (w *wire) follow(ctx context.Context, cancel context.CancelFunc, p *link.Ca
 	lastID, failures := "", 0
 	for {
 		s := &stream{wire: w, call: p, reader: sse.NewReader(body, w.MaxMessageBytes), finish: cancel}
-		err := s.read()
+		err := s.read()                                      //nolint:contextcheck // what the server asks outlives the call
 		if closer.Close(); ctx.Err() != nil || p.Settled() { //nolint:errcheck // the stream is over
 			return
 		}

@@ -99,7 +99,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 		return nil, err
 	}
 	if handler != nil && w.conn.Info().Era == upstream.Legacy {
-		go w.listen()
+		go w.listen() //nolint:contextcheck // the connection lives on after its caller
 	}
 	return w.conn, nil
 }

@@ -154,8 +154,8 @@ func dial(t testing.TB, handler http.Handler, upstreamHandler upstream.Handler, 
 func call(t testing.TB, conn upstream.Conn, params string) (string, error) {
 	t.Helper()
 	reply, err := conn.Call(t.Context(), upstream.Call{Method: "tools/call", Params: []byte(params)})
-	if err == nil && reply.Error != nil {
-		return fmt.Sprintf("error %d", reply.Error.Code), nil
+	if reply.Error != nil {
+		return fmt.Sprintf("error %d", reply.Error.Code), err
 	}
 	return string(reply.Result), err
 }
@@ -445,13 +445,15 @@ func TestDialFails(t *testing.T) {
 		want    registry.FailureReason
 		says    string
 	}{
-		"nothing listens in the pod":  {url: closed.URL, want: registry.FailStart, says: "Nothing answers at 127.0.0.1"},
-		"nothing listens far away":    {url: closed.URL, remote: true, want: registry.FailUnreachable, says: "cannot be reached"},
-		"the path is wrong":           {handler: http.NotFound, want: registry.FailNotMCP, says: "no streamable HTTP endpoint"},
-		"credentials are missing":     {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, want: registry.FailUnauthorized, says: "401"},
-		"a page":                      {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, want: registry.FailNotMCP, says: "strict JSON-RPC"},
-		"a redirect to elsewhere":     {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://localhost:1/", 307) }, want: registry.FailNotMCP, says: "307 Temporary Redirect, which is not followed"},
-		"a redirect that becomes GET": {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 302) }, want: registry.FailNotMCP, says: "302 Found"},
+		"nothing listens in the pod": {url: closed.URL, want: registry.FailStart, says: "Nothing answers at 127.0.0.1"},
+		"nothing listens far away":   {url: closed.URL, remote: true, want: registry.FailUnreachable, says: "cannot be reached"},
+		"the path is wrong":          {handler: http.NotFound, want: registry.FailNotMCP, says: "no streamable HTTP endpoint"},
+		"credentials are missing":    {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, want: registry.FailUnauthorized, says: "401"},
+		"a page":                     {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, want: registry.FailNotMCP, says: "strict JSON-RPC"},
+		"a redirect to elsewhere": {handler: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://localhost:1/", http.StatusTemporaryRedirect)
+		}, want: registry.FailNotMCP, says: "307 Temporary Redirect, which is not followed"},
+		"a redirect that becomes GET": {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, want: registry.FailNotMCP, says: "302 Found"},
 		"the connection is cut":       {handler: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: registry.FailExited, says: "was lost"},
 	} {
 		t.Run(name, func(t *testing.T) {

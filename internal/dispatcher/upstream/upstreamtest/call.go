@@ -22,6 +22,7 @@ func (s *server) call(m jsonrpc.Message) {
 	case NullIDError:
 		s.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
 		return
+	default: // the others call the tool
 	}
 	switch name {
 	case "echo": // gives back its params, byte for byte

@@ -6,6 +6,7 @@ package upstreamtest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -76,6 +77,7 @@ func child(mood Mood) int {
 		return 0
 	case Noisy:
 		s.raw("Starting the server...\n\x1b[32mready\x1b[0m\n\n{\"level\":\"info\",\"msg\":\"listening\"}\n{\"half\": \n[1,2]\n\"text\"\nnull\n")
+	default: // the others say nothing on their own
 	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<16)
 	for {
@@ -119,7 +121,7 @@ func (s *server) take(line []byte) (code int, ended bool) {
 }
 
 func orphan() int {
-	cmd := exec.Command("sleep", "600")
+	cmd := exec.CommandContext(context.Background(), "sleep", "600")
 	cmd.Stdout, cmd.Stdin = os.Stdout, os.Stdin
 	if err := cmd.Start(); err != nil {
 		return 8
@@ -186,6 +188,7 @@ func (s *server) initialize(m *jsonrpc.Message) (code int, ended bool) {
 		capabilities = `{}`
 	case ListsOnly:
 		capabilities = `{"tools":{},"resources":{},"prompts":{}}`
+	default: // the others answer as a good server does
 	}
 	s.reply(m.ID, `{"protocolVersion":`+version+`,"capabilities":`+capabilities+`,"serverInfo":{"name":"child","version":"1.2.3"},"instructions":"be \"good\"","_meta":{"x":1}}`)
 	if s.mood == Deaf {
@@ -223,6 +226,7 @@ func (s *server) list(m *jsonrpc.Message) {
 		return
 	case Chatty:
 		s.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	default: // the others list their tools
 	}
 	defs := make([]string, len(tools))
 	for i, name := range tools {

@@ -19,12 +19,13 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 )
 
-// moodVariable names the environment variable that makes the test's binary a child.
-const moodVariable = "TOOLGATE_TEST_MOOD"
+// MoodVariable names the environment variable that makes the test's binary a child.
+const MoodVariable = "TOOLGATE_TEST_MOOD"
 
-// Main is what TestMain calls: it is a server where the environment says so, and runs the tests otherwise.
-func Main(m *testing.M) int {
-	if mood := os.Getenv(moodVariable); mood != "" {
+// Main is what TestMain calls, with the value of MoodVariable: it is a server in that mood, and without one it runs the
+// tests. It returns the exit status.
+func Main(m *testing.M, mood string) int {
+	if mood != "" {
 		return child(Mood(mood))
 	}
 	return m.Run()
@@ -43,7 +44,7 @@ type Spawner struct {
 }
 
 // Spawn starts a child on two pipes.
-func (s *Spawner) Spawn(context.Context) (upstream.Process, error) {
+func (s *Spawner) Spawn(ctx context.Context) (upstream.Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Err != nil {
@@ -58,8 +59,8 @@ func (s *Spawner) Spawn(context.Context) (upstream.Process, error) {
 		return nil, errors.Join(err, childIn.Close(), stdin.Close())
 	}
 	c := &Child{stdin: stdin, stdout: stdout, exited: make(chan struct{})}
-	c.cmd = exec.Command(os.Args[0])
-	c.cmd.Env = append(os.Environ(), moodVariable+"="+string(s.Mood))
+	c.cmd = exec.CommandContext(context.WithoutCancel(ctx), os.Args[0]) //nolint:gosec // the test's own binary
+	c.cmd.Env = append(os.Environ(), MoodVariable+"="+string(s.Mood))
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = childIn, childOut, &c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = c.cmd.Start()
