@@ -13,12 +13,12 @@ import (
 func benchOnBoth(b *testing.B, run func(b *testing.B, s spawner)) {
 	b.Run("local", func(b *testing.B) {
 		l := Local(options("echo"))
-		defer l.Close()
+		defer closeAll(l)
 		run(b, l)
 	})
 	b.Run("socket", func(b *testing.B) {
 		c := dialServe(b, options("echo"))
-		defer c.Close()
+		defer closeAll(c)
 		run(b, c)
 	})
 }
@@ -29,7 +29,7 @@ func BenchmarkSpawnToFirstReply(b *testing.B) {
 			p := spawn(b, s)
 			say(b, p, "hello")
 			b.StopTimer()
-			p.Close()
+			closeAll(p)
 			<-p.Exited()
 			b.StartTimer()
 		}
@@ -40,7 +40,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
 	benchOnBoth(b, func(b *testing.B, s spawner) {
 		p := spawn(b, s)
-		defer p.Close()
+		defer closeAll(p)
 		in := bufio.NewReader(p.Stdout())
 		for b.Loop() {
 			if _, err := p.Stdin().Write(line); err != nil {
@@ -58,7 +58,7 @@ func BenchmarkThroughput(b *testing.B) {
 	block := make([]byte, size)
 	benchOnBoth(b, func(b *testing.B, s spawner) {
 		p := spawn(b, s)
-		defer p.Close()
+		defer closeAll(p)
 		back := make([]byte, size)
 		b.SetBytes(2 * size)
 		for b.Loop() {

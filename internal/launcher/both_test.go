@@ -190,7 +190,7 @@ func TestOrphansAreReaped(t *testing.T) {
 		readLine(t, p)
 		eventually(t, "only the child is left", func() bool { return len(children()) == 1 })
 		mustClose(t, p)
-		waitExit(t, p)
+		_ = waitExit(t, p)
 	})
 }
 
@@ -202,7 +202,7 @@ func TestStderrFloodIsBounded(t *testing.T) {
 		}
 		eventually(t, "the tail is full", func() bool { return len(p.StderrTail()) == maxTailLines })
 		mustClose(t, p)
-		waitExit(t, p)
+		_ = waitExit(t, p)
 		for _, line := range p.StderrTail() {
 			if len(line) > maxLineBytes {
 				t.Errorf("a line of %d bytes", len(line))
@@ -371,7 +371,7 @@ func TestChildrenAreLimited(t *testing.T) {
 			t.Errorf("the second child: %v", err)
 		}
 		mustClose(t, p)
-		waitExit(t, p)
+		_ = waitExit(t, p)
 		eventually(t, "its place is free", func() bool {
 			next, err := s.Spawn(t.Context())
 			if err == nil {

@@ -75,9 +75,9 @@ func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, erro
 	if err != nil {
 		return nil, &SpawnError{fmt.Sprintf("making the stderr pipe: %v", err)}
 	}
-	defer childStderr.Close()
+	defer closeAll(childStderr)
 	c := &child{number: number, mark: newMark(), tail: newTail(), exited: make(chan struct{}), strays: l.strays}
-	c.cmd = exec.Command(l.opts.Command[0], l.opts.Command[1:]...)
+	c.cmd = exec.Command(l.opts.Command[0], l.opts.Command[1:]...) //nolint:noctx // run ends it, with its descendants
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = stdin, stdout, childStderr
 	c.cmd.Dir, c.cmd.Env = l.opts.Dir, l.opts.Env
 	c.cmd.Env = append(c.cmd.Environ(), c.mark)
@@ -86,12 +86,12 @@ func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, erro
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c.files = pipeNames(stdin, stdout, childStderr)
 	if err := kin.join(); err != nil {
-		stderr.Close()
+		closeAll(stderr)
 		return nil, &SpawnError{err.Error()}
 	}
 	if err := kin.start(c); err != nil {
 		kin.leave()
-		stderr.Close()
+		closeAll(stderr)
 		return nil, explain(l.opts, err)
 	}
 	go c.watch(stderr, l.log)
@@ -132,7 +132,7 @@ func (c *child) watch(stderr *os.File, log *lineLog) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		defer stderr.Close()
+		defer closeAll(stderr)
 		eachLine(stderr, func(line string) {
 			c.tail.add(line)
 			log.printf("[%d] %s", c.number, line)

@@ -15,12 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// handshakeWait bounds what the launcher may take to answer.
-	handshakeWait = 15 * time.Second
-	// endWait bounds what it may take to end a child, its grace included.
-	endWait = 30 * time.Second
-)
+// handshakeWait bounds what the launcher may take to answer.
+const handshakeWait = 15 * time.Second
 
 // Client is the dispatcher's side of a launcher's socket.
 type Client struct {
@@ -42,14 +38,14 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 		return nil, err
 	}
 	if _, err := w.ask(ctx, record{Type: recordControl}, recordReady); err != nil {
-		w.Close()
+		closeAll(w)
 		return nil, fmt.Errorf("opening the launcher's control connection: %w", err)
 	}
 	c := &Client{socket: socket, control: w, lost: make(chan struct{})}
 	go func() {
 		defer close(c.lost)
 		_, _ = w.receive() // nothing is expected: a record ends it like its loss
-		w.Close()
+		closeAll(w)
 	}()
 	return c, nil
 }
@@ -84,7 +80,7 @@ func (c *Client) Spawn(ctx context.Context) (*Process, error) {
 	}
 	p, err := c.spawn(ctx, w)
 	if err != nil {
-		w.Close()
+		closeAll(w)
 		return nil, fmt.Errorf("starting the server: %w", err)
 	}
 	return p, nil
@@ -103,11 +99,7 @@ func (c *Client) spawn(ctx context.Context, w *wire) (*Process, error) {
 	}
 	p := &Process{
 		stdin: ends.stdin, stdout: ends.stdout, pid: started.PID, tail: newTail(),
-		exited: make(chan struct{}),
-		end: func() {
-			w.SetReadDeadline(time.Now().Add(endWait))
-			w.CloseWrite()
-		},
+		exited: make(chan struct{}), end: w.hangUp,
 	}
 	if !c.procs.add(p, func() { follow(p, w) }) {
 		return nil, errClosed
@@ -119,7 +111,7 @@ func (c *Client) spawn(ctx context.Context, w *wire) (*Process, error) {
 // (30 s at most), and closes the control connection. Spawn fails from then on.
 func (c *Client) Close() error {
 	err := c.procs.close()
-	c.control.Close() // its reader reports the loss, whoever closed it
+	closeAll(c.control) // its reader reports the loss, whoever closed it
 	<-c.lost
 	return err
 }
@@ -127,7 +119,7 @@ func (c *Client) Close() error {
 // ask sends the first record of a connection and returns the answer, which is
 // to be of type want. A refusal becomes a *SpawnError.
 func (w *wire) ask(ctx context.Context, question record, want recordType, files ...*os.File) (record, error) {
-	stop := context.AfterFunc(ctx, func() { w.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, w.expire)
 	answer, err := w.exchange(question, files)
 	if !stop() {
 		return record{}, fmt.Errorf("waiting for the launcher: %w", ctx.Err())
@@ -155,7 +147,7 @@ func (w *wire) exchange(question record, files []*os.File) (answer record, err e
 
 // follow takes in what the launcher says of p, until it has ended all of it.
 func follow(p *Process, w *wire) {
-	defer w.Close()
+	defer closeAll(w)
 	for {
 		r, err := w.receive()
 		if err != nil || !p.learn(r) {

@@ -197,7 +197,7 @@ func (p process) signal(sig unix.Signal) {
 	send := func() error { return unix.Kill(p.pid, sig) }
 	// A pidfd can't come to mean another process between the look and the signal.
 	if fd, err := unix.PidfdOpen(p.pid, 0); err == nil {
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 		send = func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) }
 	}
 	if now, ok := readProcess(p.pid); ok && now.start == p.start {
@@ -225,7 +225,7 @@ func (f *family) killEverything() []int {
 }
 
 func pids(list []process) []int {
-	var n []int
+	n := make([]int, 0, len(list))
 	for _, p := range list {
 		n = append(n, p.pid)
 	}

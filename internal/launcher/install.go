@@ -31,15 +31,15 @@ func installFrom(src, dst string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer closeAll(in)
 	out, err := os.CreateTemp(filepath.Dir(dst), "."+binaryName+"-*")
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			out.Close()
-			os.Remove(out.Name())
+			closeAll(out)
+			_ = os.Remove(out.Name()) // the error at hand says more
 		}
 	}()
 	if _, err := io.Copy(out, in); err != nil {

@@ -133,20 +133,15 @@ func newPipes() (*pipes, error) {
 	return p, nil
 }
 
-func (p *pipes) closeChildEnds() {
-	for _, f := range []*os.File{p.childStdin, p.childStdout} {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
+func (p *pipes) closeChildEnds() { closeAll(p.childStdin, p.childStdout) }
 
-func (p *pipes) close() {
-	p.closeChildEnds()
-	for _, f := range []*os.File{p.stdin, p.stdout} {
-		if f != nil {
-			f.Close()
-		}
+func (p *pipes) close() { closeAll(p.childStdin, p.childStdout, p.stdin, p.stdout) }
+
+// closeAll closes what was only read, or is given up: its errors tell nothing.
+// A nil *os.File is passed over.
+func closeAll[C io.Closer](list ...C) {
+	for _, c := range list {
+		_ = c.Close()
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *processSet) add(p *Process, follow func()) bool {
 func (s *processSet) close() error {
 	s.mu.Lock()
 	s.closed = true
-	var errs []error
+	errs := make([]error, 0, len(s.live))
 	for p := range s.live {
 		errs = append(errs, p.Close())
 	}

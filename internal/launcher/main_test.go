@@ -54,11 +54,11 @@ func init() {
 		"stubborn": func() { signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT); sleepForever() },
 		"never-reads": func() {
 			signal.Ignore(unix.SIGTERM)
-			fmt.Println("ready")
+			answer("ready")
 			sleepForever()
 		},
 		"fail": func() {
-			fmt.Fprint(os.Stderr, "reading config\ncannot read /etc/server.json: no such file")
+			_, _ = fmt.Fprint(os.Stderr, "reading config\ncannot read /etc/server.json: no such file")
 			os.Exit(1)
 		},
 		"flood": func() {
@@ -83,13 +83,15 @@ func init() {
 		"daemonize":   daemonize,
 		"leave-heir":  leaveHeir,
 		"orphan-flow": orphanFlow,
-		"env":         func() { fmt.Println(strings.Join(os.Environ(), "\x00")) },
-		"cwd":         func() { dir, _ := os.Getwd(); fmt.Println(dir) },
+		"env":         func() { answer(strings.Join(os.Environ(), "\x00")) },
+		"cwd":         func() { dir, _ := os.Getwd(); answer(dir) },
 		"serve":       serveMode,
 		"intruder":    intruder,
 		"stray":       stray,
 	}
 }
+
+func answer(what any) { _, _ = fmt.Fprintln(os.Stdout, what) }
 
 func echo() { _, _ = io.Copy(os.Stdout, os.Stdin) }
 
@@ -111,7 +113,7 @@ func fdFlags() {
 	_ = unix.SetNonblock(0, true)
 	for fd := range 2 {
 		flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		fmt.Println(flags&unix.O_NONBLOCK != 0)
+		answer(flags&unix.O_NONBLOCK != 0)
 	}
 	sleepForever()
 }
@@ -129,7 +131,7 @@ func openStdio() {
 		os.Exit(1)
 	}
 	line, _ := bufio.NewReader(in).ReadString('\n')
-	fmt.Fprint(out, line)
+	_, _ = fmt.Fprint(out, line)
 }
 
 // tree starts descendants that leave in every way known, none of which heeds
@@ -178,7 +180,7 @@ func daemonize() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(cmd.Process.Pid)
+	answer(cmd.Process.Pid)
 }
 
 // leaveHeir ends and leaves a descendant that holds its stdout and stderr.
@@ -190,7 +192,7 @@ func leaveHeir() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(cmd.Process.Pid)
+	answer(cmd.Process.Pid)
 	os.Exit(3)
 }
 
@@ -202,7 +204,7 @@ func orphanFlow() {
 			os.Exit(1)
 		}
 	}
-	fmt.Println("left")
+	answer("left")
 	echo()
 }
 
@@ -215,14 +217,14 @@ func stray() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Print(string(out))
+	_, _ = fmt.Fprint(os.Stdout, string(out))
 	echo()
 }
 
 // intruder is a child that takes itself for a dispatcher.
 func intruder() {
 	_, err := Dial(context.Background(), os.Getenv(socketVariable))
-	fmt.Println(err)
+	answer(err)
 }
 
 // serveMode is a launcher in a process of its own.
@@ -299,7 +301,7 @@ func startServe(t testing.TB, o ServeOptions) ServeOptions {
 		if err := <-served; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir)
 	})
 	eventually(t, "the socket is there", func() bool { _, err := os.Stat(o.Socket); return err == nil })
 	return o

@@ -48,7 +48,7 @@ func startPod(t *testing.T, o podOptions) *pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o777); err != nil { // as an emptyDir
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestInitKillsAllWhenControlIsLost(t *testing.T) {
 	if n := len(pod.inside(t)); n != 5 {
 		t.Fatalf("%d processes, wanted 5", n)
 	}
-	c.control.Close()
+	closeAll(c.control)
 	eventually(t, "nothing is left", func() bool { return len(pod.inside(t)) == 0 })
 	again := pod.dial(t)
 	defer mustClose(t, again)

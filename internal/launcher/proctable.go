@@ -26,7 +26,7 @@ func processes() []process {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
+	defer closeAll(dir)
 	names, _ := dir.Readdirnames(-1) // what could be read still counts
 	list := make([]process, 0, len(names))
 	for _, name := range names {

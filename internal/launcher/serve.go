@@ -16,12 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	firstRecordWait = 10 * time.Second       // for the first record of a connection
-	sendWait        = 10 * time.Second       // for a record to be taken by the dispatcher
-	stderrPause     = 200 * time.Millisecond // between two records of new stderr lines
-	acceptPause     = 50 * time.Millisecond  // after a failed accept, for want of descriptors
-)
+// acceptPause follows a failed accept, for want of descriptors or memory.
+const acceptPause = 50 * time.Millisecond
 
 // Serve starts a child for each session connection on o.Socket, until ctx ends,
 // or SIGTERM has come and no connection is left (an earlier SIGTERM is kept in
@@ -39,8 +35,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(o.Socket)
-	defer listener.Close()
+	defer func() { _ = os.Remove(o.Socket) }() // the next run replaces one that is left
+	defer closeAll(listener)
 	if err := kin.join(); err != nil {
 		return err
 	}
@@ -57,7 +53,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	s.waitForEnd(terminate)
 
 	cancel()
-	listener.Close()
+	closeAll(listener)
 	accepting.Wait()
 	s.handlers.Wait()
 	if left := kin.killEverything(); len(left) > 0 {
@@ -94,8 +90,9 @@ func listen(path string) (*net.UnixListener, error) {
 	}
 	l.SetUnlinkOnClose(false) // it has another name by then
 	// The dispatcher has another user id; who connects is checked by checkPeer.
+	//nolint:gosec // G302: see above
 	if err := errors.Join(os.Chmod(made, 0o666), os.Rename(made, path)); err != nil {
-		l.Close()
+		closeAll(l)
 		return nil, fmt.Errorf("opening the socket to the dispatcher's user: %w", err)
 	}
 	return l, nil
@@ -139,7 +136,7 @@ func (s *server) accept(l *net.UnixListener) {
 		}
 		if err := checkPeer(conn, s.opts.AllowUID); err != nil {
 			s.log.printf("launcher: refused a connection: %v", err)
-			conn.Close()
+			closeAll(conn)
 			continue
 		}
 		s.mu.Lock()
@@ -188,7 +185,7 @@ func judgePeer(peer unix.Ucred, allow int, init bool) error {
 // handle runs one connection to its end.
 func (s *server) handle(conn *wire) {
 	defer func() {
-		conn.Close()
+		closeAll(conn)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.open--; s.open == 0 {
@@ -199,16 +196,14 @@ func (s *server) handle(conn *wire) {
 		}
 	}()
 	// The end of Serve reads like the end of the connection; sending still works.
-	stop := context.AfterFunc(s.ctx, func() { conn.CloseRead() })
+	stop := context.AfterFunc(s.ctx, conn.closeRead)
 	defer stop()
-	conn.SetReadDeadline(time.Now().Add(firstRecordWait))
-	r, files, err := conn.receiveFiles(2)
-	defer closeFiles(files)
+	r, files, err := conn.receiveFirst(2)
+	defer closeAll(files...)
 	if err != nil {
 		s.refuse(conn, err.Error())
 		return
 	}
-	conn.SetReadDeadline(time.Time{})
 	switch {
 	case r.Type == recordControl:
 		s.serveControl(conn)
@@ -221,6 +216,5 @@ func (s *server) handle(conn *wire) {
 
 func (s *server) refuse(conn *wire, why string) {
 	s.log.printf("launcher: %s", why)
-	conn.SetWriteDeadline(time.Now().Add(sendWait))
 	_ = conn.send(record{Type: recordRefused, Message: why}) // the dispatcher has gone: the log has it
 }

@@ -93,7 +93,7 @@ func TestWhatIsNotTheProtocolIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer w.Close()
+			defer closeAll(w)
 			if _, err := w.Write([]byte(tc.send)); err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestTooManyDescriptorsAreRefusedAndClosed(t *testing.T) {
 	if r, err := w.receive(); err != nil || r.Type != recordRefused {
 		t.Errorf("answer %+v, %v", r, err)
 	}
-	w.Close()
+	closeAll(w)
 	eventually(t, "no file is left open", func() bool { return openFiles(t) <= files })
 }
 
@@ -160,7 +160,7 @@ func TestLossOfControlKillsAll(t *testing.T) {
 		defer mustClose(t, p)
 		pids = append(pids, append(readPIDs(t, p), p.PID())...)
 	}
-	c.control.Close()
+	closeAll(c.control)
 	for _, pid := range pids {
 		eventually(t, "the process is gone", func() bool { return gone(pid) })
 	}
@@ -172,13 +172,13 @@ func TestLossOfALauncherIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer closeAll(l)
 	hostile := func(answers ...string) {
 		conn, err := l.AcceptUnix()
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer closeAll(conn)
 		if _, err := conn.Read(make([]byte, maxRecord)); err != nil {
 			t.Error(err)
 		}
@@ -232,8 +232,8 @@ func TestALaunchersDescriptorsAreNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ours.Close()
-	defer theirs.Close()
+	defer closeAll(ours)
+	defer closeAll(theirs)
 	files := openFiles(t)
 	if err := theirs.send(record{Type: recordStarted, PID: 7}, os.Stdin, os.Stdin); err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func unixPair() (a, b *wire, err error) {
 	for i, fd := range fds {
 		f := os.NewFile(uintptr(fd), "end")
 		conn, err := net.FileConn(f)
-		f.Close()
+		closeAll(f)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -270,7 +270,7 @@ func TestSpawnHeedsItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer closeAll(l)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := Dial(ctx, socket); !errors.Is(err, context.DeadlineExceeded) {
@@ -313,12 +313,12 @@ func TestServeReplacesTheSocketOfAnEarlierRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.SetUnlinkOnClose(false)
-	l.Close()
+	closeAll(l)
 	fresh, err := listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer fresh.Close()
+	defer closeAll(fresh)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// stderrPause is the time between two records of new lines of stderr.
+const stderrPause = 200 * time.Millisecond
+
 // control is the dispatcher's control connection: sessions live no longer.
 type control struct {
 	conn     *wire
@@ -27,14 +30,13 @@ func (s *server) serveControl(conn *wire) {
 	for s.control != nil {
 		old := s.control
 		s.mu.Unlock()
-		old.conn.Close()
+		closeAll(old.conn)
 		<-old.over
 		s.mu.Lock()
 	}
 	s.control = c
 	s.mu.Unlock()
 
-	conn.SetWriteDeadline(time.Now().Add(sendWait))
 	if err := conn.send(record{Type: recordReady}); err == nil {
 		_, _ = conn.receive() // nothing is expected: a record ends it like its loss
 	}
@@ -81,8 +83,7 @@ func (s *server) serveSession(conn *wire, stdin, stdout *os.File) {
 	}
 	defer control.sessions.Done()
 	c, err := s.start(stdin, stdout)
-	stdin.Close()
-	stdout.Close()
+	closeAll(stdin, stdout)
 	if err != nil {
 		s.refuse(conn, err.Error())
 		return
@@ -105,9 +106,8 @@ func (s *server) serveSession(conn *wire, stdin, stdout *os.File) {
 // not taken ends the session.
 func report(conn *wire, c *child, lost <-chan struct{}) {
 	send := func(r record) {
-		conn.SetWriteDeadline(time.Now().Add(sendWait))
 		if err := conn.send(r); err != nil {
-			conn.CloseRead()
+			conn.closeRead()
 		}
 	}
 	send(record{Type: recordStarted, Child: c.number, PID: c.pid})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,11 @@ const (
 	protocolVersion = 1
 	// maxRecord bounds a record in bytes: a whole tail in JSON fits.
 	maxRecord = 64 << 10
+
+	firstRecordWait = 10 * time.Second // for the first record of a connection
+	sendWait        = 10 * time.Second // for a record to be taken
+	// endWait bounds what the launcher may take to end a child, grace included.
+	endWait = 30 * time.Second
 )
 
 type recordType string
@@ -67,6 +73,18 @@ type wire struct {
 
 func newWire(c *net.UnixConn) *wire { return &wire{UnixConn: c, buf: make([]byte, maxRecord)} }
 
+// expire ends every read and write, now and later.
+func (w *wire) expire() { _ = w.SetDeadline(time.Unix(1, 0)) } // fails on a closed connection alone
+
+// closeRead ends every read; sending still works.
+func (w *wire) closeRead() { _ = w.CloseRead() } // fails where the other side has gone: as good
+
+// hangUp tells the other side of the end, and gives it endWait to say the rest.
+func (w *wire) hangUp() {
+	_ = w.SetReadDeadline(time.Now().Add(endWait)) // both fail where the other side has gone
+	_ = w.CloseWrite()
+}
+
 // send writes one record, and with it the child's ends of files.
 func (w *wire) send(r record, files ...*os.File) error {
 	r.Version = protocolVersion
@@ -84,6 +102,9 @@ func (w *wire) send(r record, files ...*os.File) error {
 		}
 		rights = unix.UnixRights(fds...)
 	}
+	if err := w.SetWriteDeadline(time.Now().Add(sendWait)); err != nil {
+		return fmt.Errorf("sending a %s record: %w", r.Type, err)
+	}
 	if _, _, err := w.WriteMsgUnix(b.Bytes(), rights, nil); err != nil {
 		return fmt.Errorf("sending a %s record: %w", r.Type, err)
 	}
@@ -100,8 +121,11 @@ func (w *wire) receive() (record, error) {
 	return decodeRecord(w.buf[:n], flags&^unix.MSG_CTRUNC)
 }
 
-// receiveFiles reads one record with exactly count file descriptors or none.
-func (w *wire) receiveFiles(count int) (record, []*os.File, error) {
+// receiveFirst reads the first record of a connection, with count file
+// descriptors or none.
+func (w *wire) receiveFirst(count int) (record, []*os.File, error) {
+	patience := time.AfterFunc(firstRecordWait, w.closeRead)
+	defer patience.Stop()
 	oob := make([]byte, unix.CmsgSpace(4*count))
 	n, oobn, flags, _, err := w.ReadMsgUnix(w.buf, oob)
 	if err != nil {
@@ -116,7 +140,7 @@ func (w *wire) receiveFiles(count int) (record, []*os.File, error) {
 		err = fmt.Errorf("a %s record came with %d file descriptors instead of %d", r.Type, len(files), count)
 	}
 	if err != nil {
-		closeFiles(files)
+		closeAll(files...)
 		return record{}, nil, err
 	}
 	return r, files, nil
@@ -145,7 +169,7 @@ func filesOf(oob []byte) ([]*os.File, error) {
 	for i := range messages {
 		fds, err := unix.ParseUnixRights(&messages[i])
 		if err != nil {
-			closeFiles(files)
+			closeAll(files...)
 			return nil, fmt.Errorf("parsing file descriptors: %w", err)
 		}
 		for _, fd := range fds {
@@ -153,10 +177,4 @@ func filesOf(oob []byte) ([]*os.File, error) {
 		}
 	}
 	return files, nil
-}
-
-func closeFiles(files []*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
 }
