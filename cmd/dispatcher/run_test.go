@@ -1,0 +1,229 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// playServer makes this test binary an MCP server over stdio.
+const playServer = "TOOLGATE_TEST_PLAY_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(playServer) != "" {
+		play()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// play lists one more tool to clients that can sample, as some servers do.
+func play() {
+	sampling := false
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		m, err := jsonrpc.Parse(lines.Bytes(), jsonrpc.Limits{})
+		if err != nil || m.Kind != jsonrpc.Request {
+			continue
+		}
+		answer := jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"})
+		switch m.Method {
+		case "initialize":
+			_, sampling = jsonrpc.Member(m.Param("capabilities"), "sampling")
+			answer = jsonrpc.AppendResponse(nil, m.ID, []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"@acme/My_Server","version":"1"}}`))
+		case "tools/list":
+			tools := `{"name":"say","inputSchema":{"type":"object","required":["text"]},"annotations":{"readOnlyHint":true}},{"name":"odd","inputSchema":{"type":"string"}}`
+			if sampling {
+				tools += `,{"name":"ask","inputSchema":{"type":"object"}}`
+			}
+			answer = jsonrpc.AppendResponse(nil, m.ID, []byte(`{"tools":[`+tools+`]}`))
+		case "tools/call":
+			answer = jsonrpc.AppendResponse(nil, m.ID, []byte(`{"content":[{"type":"text","text":"said"}]}`))
+		}
+		fmt.Println(string(answer)) //nolint:forbidigo // this process is the server
+	}
+}
+
+// run runs one command line and gives what it printed.
+func run(ctx context.Context, args ...string) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	err = Run(ctx, args, env{strings.NewReader(""), &out, &errs, func(string) string { return "" }})
+	return out.String(), errs.String(), err
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no such command":                 {[]string{"surf"}, "serve, launch, install, registry, version or help"},
+		"serve without a registry":        {[]string{"serve"}, "dispatcher registry init"},
+		"serve with a stray command":      {[]string{"serve", "--registry", "x", "--", "npx"}, "add --stdio"},
+		"stdio without a command":         {[]string{"serve", "--registry", "x", "--stdio"}, "needs the server's command after --"},
+		"two ways to start":               {[]string{"serve", "--registry", "x", "--stdio", "--launch-socket", "s", "--", "npx"}, "give one"},
+		"a level that is none":            {[]string{"serve", "--registry", "x", "--log-level", "loud"}, "debug, info, warn, error"},
+		"an address that is none":         {[]string{"serve", "--registry", "x", "--listen", "nowhere:0:0"}, "name another address"},
+		"launch without a socket":         {[]string{"launch", "--", "npx"}, "--socket PATH"},
+		"launch without a command":        {[]string{"launch", "--socket", "/tmp/x"}, "command after --"},
+		"install to nowhere":              {[]string{"install"}, "--to PATH"},
+		"registry without its subcommand": {[]string{"registry"}, "registry init"},
+		"registry init of nothing":        {[]string{"registry", "init"}, "one of the two"},
+		"registry init of a bad URL":      {[]string{"registry", "init", "--url", "ftp://x"}, "http or https"},
+		"a server that is not there":      {[]string{"registry", "init", "--", "/no/such/command"}, "reading the server's tools"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := run(t.Context(), tc.args...)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"version"}, {"serve", "--help"}, {"launch", "-h"}, {"install", "-h"}, {"registry", "init", "-h"}} {
+		stdout, stderr, err := run(t.Context(), args...)
+		if err != nil || stdout+stderr == "" {
+			t.Errorf("%v: %v, printed %q", args, err, stdout+stderr)
+		}
+	}
+	if _, stderr, err := run(t.Context()); err == nil || !strings.Contains(stderr, "At a desk") {
+		t.Errorf("without arguments: %v, %q", err, stderr)
+	}
+	if _, stderr, err := run(t.Context(), "serve", "--nonsense"); err == nil || !strings.Contains(stderr, "-registry") {
+		t.Errorf("with an unknown flag: %v, %q", err, stderr)
+	}
+}
+
+// The path of a developer: a first registry file from the server's own catalogue, and the server behind it.
+func TestAtADesk(t *testing.T) {
+	t.Setenv(playServer, "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "registry.json")
+	if _, stderr, err := run(t.Context(), "registry", "init", "--out", file, "--", self); err != nil || !strings.Contains(stderr, "3 tools of my-server") {
+		t.Fatalf("registry init: %v, %s", err, stderr)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := registry.Decode(data)
+	if err != nil {
+		t.Fatalf("the file is no registry document: %v", err)
+	}
+	for _, tool := range doc.Revisions[deskRevision].Tools {
+		if (tool.Name == "odd") != (tool.Withheld == "InvalidSchema") {
+			t.Errorf("tool %+v", tool)
+		}
+	}
+	if _, _, err := run(t.Context(), "registry", "init", "--out", file, "--", self); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a second time: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	logs := newTail()
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(ctx, []string{"serve", "--registry", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--stdio", "--", self},
+			env{nil, io.Discard, logs, func(string) string { return "" }})
+	}()
+	address := logs.find(t, regexp.MustCompile(`"for":"MCP","address":"([^"]+)"`))
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"x"}}}`
+	deadline := time.After(30 * time.Second)
+	for {
+		answer := post(t, "http://"+address+"/mcp", body)
+		if strings.Contains(answer, "said") {
+			break
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("still %s", answer)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+func post(t *testing.T, url, body string) string {
+	t.Helper()
+	response, err := http.Post(url, "application/json", strings.NewReader(body)) //nolint:noctx,gosec // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// tail is a log that can be waited on.
+type tail struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	wrote chan struct{}
+}
+
+func newTail() *tail { return &tail{wrote: make(chan struct{}, 1)} }
+
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.wrote <- struct{}{}:
+	default:
+	}
+	return l.text.Write(p)
+}
+
+func (l *tail) find(t *testing.T, pattern *regexp.Regexp) string {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		l.mu.Lock()
+		found := pattern.FindStringSubmatch(l.text.String())
+		l.mu.Unlock()
+		if found != nil {
+			return found[1]
+		}
+		select {
+		case <-l.wrote:
+		case <-deadline:
+			t.Fatalf("%s is not in the log", pattern)
+		}
+	}
+}
+
+func TestServerNames(t *testing.T) {
+	for said, want := range map[string]string{
+		"@acme/My_Server": "my-server", "": "server", "123": "server", "mcp-servers/everything": "everything", "Ärger": "rger",
+		strings.Repeat("x", 80): strings.Repeat("x", 63),
+	} {
+		if got := serverName(said); got != want {
+			t.Errorf("%q: got %q, want %q", said, got, want)
+		}
+	}
+}
