@@ -124,7 +124,7 @@ func (a *activation) largest(r reads) int {
 
 func (a *activation) context() int {
 	if a.contextSize < 0 {
-		a.contextSize = a.in.contextSize()
+		a.contextSize = contextSize(a.in)
 	}
 	return a.contextSize
 }
@@ -182,7 +182,7 @@ func memberSizes(args any) map[string]memberSize {
 }
 
 // contextSize is the size of the largest value outside of the arguments.
-func (in *Input) contextSize() int {
+func contextSize(in *Input) int {
 	size := max(len(in.Tool.Name), len(in.Tool.Title), len(in.Tool.Version), len(in.Call.URI), len(in.Call.Name),
 		len(in.Call.ProtocolVersion), len(in.Caller.Name), len(in.Caller.Groups), len(in.Server.Capabilities),
 		len(in.Confirmed.User), measure(in.Caller.Claims), measure(in.Client.Claimed))

@@ -5,6 +5,7 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -72,7 +73,7 @@ func (e *numberError) Error() string {
 }
 
 func within(err error, token string) error {
-	if n, ok := err.(*numberError); ok {
+	if n := new(numberError); errors.As(err, &n) {
 		n.path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(clip(token)) + n.path
 	}
 	return err

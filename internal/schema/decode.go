@@ -191,35 +191,45 @@ func (d *decoder) str() (string, error) {
 	return "", errSyntax
 }
 
+// number reads the number that starts at pos, as it is written.
 func (d *decoder) number() (any, error) {
-	start, digits, expAt := d.pos, 0, -1
-scan:
-	for ; d.pos < len(d.data); d.pos++ {
-		switch c := d.data[d.pos]; {
-		case c >= '0' && c <= '9':
-			if expAt < 0 {
-				digits++
-			}
-		case c == 'e' || c == 'E':
-			expAt = d.pos + 1
-		case c != '+' && c != '-' && c != '.':
-			break scan
-		}
-	}
-	text := string(d.data[start:d.pos])
-	if digits == 0 || !json.Valid(d.data[start:d.pos]) {
+	text, digits, exponent := d.numberText()
+	if !json.Valid(text) || digits == 0 {
 		return nil, errSyntax
 	}
 	if digits > MaxNumberDigits {
 		return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number of more than %d digits", MaxNumberDigits)}
 	}
-	if expAt >= 0 {
-		exp, err := strconv.Atoi(string(d.data[expAt:d.pos]))
+	if len(exponent) > 0 {
+		exp, err := strconv.Atoi(string(exponent))
 		if err != nil || exp > MaxExponent || exp < -MaxExponent {
 			return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number with an exponent beyond %d", MaxExponent)}
 		}
 	}
 	return json.Number(text), nil
+}
+
+// numberText takes all characters that a number may have, counts the digits before the exponent, and gives the exponent.
+func (d *decoder) numberText() (text []byte, digits int, exponent []byte) {
+	start, expAt := d.pos, -1
+	for ; d.pos < len(d.data); d.pos++ {
+		c := d.data[d.pos]
+		if c == 'e' || c == 'E' {
+			expAt = d.pos + 1
+			continue
+		}
+		isDigit := c >= '0' && c <= '9'
+		if !isDigit && c != '+' && c != '-' && c != '.' {
+			break
+		}
+		if isDigit && expAt < 0 {
+			digits++
+		}
+	}
+	if expAt >= 0 {
+		exponent = d.data[expAt:d.pos]
+	}
+	return d.data[start:d.pos], digits, exponent
 }
 
 // escapeToken writes a reference token as RFC 6901 section 3 asks.

@@ -22,89 +22,72 @@ const (
 	maxDescribed  = 4
 )
 
-// message says what is wrong, without the value.
-func message(k jsonschema.ErrorKind) string {
+// words says what is wrong, without the value, and what would be valid, in the schema's own values.
+func words(k jsonschema.ErrorKind) (message, expected string) {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "is of type " + k.Got
+		return "is of type " + k.Got, strings.Join(k.Want, " or ")
 	case *kind.Enum:
-		return "is none of the listed values"
+		return "is none of the listed values", "one of " + valueList(k.Want)
 	case *kind.Const:
-		return "is not the one value that is allowed"
+		return "is not the one value that is allowed", "exactly " + value(k.Want)
 	case *kind.Format:
-		return "is not of the format that is asked for"
-	case *kind.FalseSchema:
-		return "is not allowed here"
-	case *kind.Not:
-		return "is what the schema excludes"
-	case *kind.UniqueItems:
-		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
-	case *kind.AdditionalItems:
-		return fmt.Sprintf("has %d items too many", k.Count)
-	case *kind.MinLength:
-		return fmt.Sprintf("has %d characters", k.Got)
-	case *kind.MaxLength:
-		return fmt.Sprintf("has %d characters", k.Got)
-	case *kind.MinItems:
-		return fmt.Sprintf("has %d items", k.Got)
-	case *kind.MaxItems:
-		return fmt.Sprintf("has %d items", k.Got)
-	case *kind.MinProperties:
-		return fmt.Sprintf("has %d members", k.Got)
-	case *kind.MaxProperties:
-		return fmt.Sprintf("has %d members", k.Got)
-	case *kind.Contains:
-		return "has no item of the kind that is asked for"
-	case *kind.MinContains:
-		return fmt.Sprintf("has %d items of the kind that is asked for", len(k.Got))
-	case *kind.MaxContains:
-		return fmt.Sprintf("has %d items of the kind that is asked for", len(k.Got))
+		return "is not of the format that is asked for", "a string of format " + quote(k.Want)
 	case *kind.Pattern:
-		return "does not match the pattern"
-	case *kind.Minimum, *kind.Maximum, *kind.ExclusiveMinimum, *kind.ExclusiveMaximum:
-		return "is out of range"
+		return "does not match the pattern", "a string that matches " + clip(k.Want, maxNameBytes)
 	case *kind.MultipleOf:
-		return "is not a multiple"
+		return "is not a multiple", "a multiple of " + decimal(k.Want)
+	case *kind.FalseSchema:
+		return "is not allowed here", "nothing"
+	case *kind.Not:
+		return "is what the schema excludes", ""
+	case *kind.UniqueItems:
+		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1]), "items that are all different"
+	case *kind.AdditionalItems:
+		return fmt.Sprintf("has %d items too many", k.Count), ""
+	case *kind.Contains:
+		return "has no item of the kind that is asked for", "at least 1 such item"
+	}
+	if message, expected = wordsOnCount(k); message != "" {
+		return message, expected
+	}
+	if expected = wordsOnRange(k); expected != "" {
+		return "is out of range", expected
+	}
+	return "does not fit the schema", ""
+}
+
+// wordsOnCount is words for keywords that count something, or empty.
+func wordsOnCount(k jsonschema.ErrorKind) (message, expected string) {
+	count := func(got int, bound string, want int, what string) (message, expected string) {
+		return fmt.Sprintf("has %d %s", got, what), fmt.Sprintf("%s %d %s", bound, want, what)
+	}
+	const least, most = "at least", "at most"
+	switch k := k.(type) {
+	case *kind.MinLength:
+		return count(k.Got, least, k.Want, "characters")
+	case *kind.MaxLength:
+		return count(k.Got, most, k.Want, "characters")
+	case *kind.MinItems:
+		return count(k.Got, least, k.Want, "items")
+	case *kind.MaxItems:
+		return count(k.Got, most, k.Want, "items")
+	case *kind.MinProperties:
+		return count(k.Got, least, k.Want, "members")
+	case *kind.MaxProperties:
+		return count(k.Got, most, k.Want, "members")
+	case *kind.MinContains:
+		return count(len(k.Got), least, k.Want, "items of the kind that is asked for")
+	case *kind.MaxContains:
+		return count(len(k.Got), most, k.Want, "items of the kind that is asked for")
 	default:
-		return "does not fit the schema"
+		return "", ""
 	}
 }
 
-// expected says what would be valid, in the schema's own values.
-func expected(k jsonschema.ErrorKind) string {
+// wordsOnRange says which numbers would be valid, or "" for keywords that don't bound numbers.
+func wordsOnRange(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
-	case *kind.Type:
-		return strings.Join(k.Want, " or ")
-	case *kind.Enum:
-		return "one of " + valueList(k.Want)
-	case *kind.Const:
-		return "exactly " + value(k.Want)
-	case *kind.Format:
-		return "a string of format " + quote(k.Want)
-	case *kind.FalseSchema:
-		return "nothing"
-	case *kind.UniqueItems:
-		return "items that are all different"
-	case *kind.MinLength:
-		return fmt.Sprintf("at least %d characters", k.Want)
-	case *kind.MaxLength:
-		return fmt.Sprintf("at most %d characters", k.Want)
-	case *kind.MinItems:
-		return fmt.Sprintf("at least %d items", k.Want)
-	case *kind.MaxItems:
-		return fmt.Sprintf("at most %d items", k.Want)
-	case *kind.MinProperties:
-		return fmt.Sprintf("at least %d members", k.Want)
-	case *kind.MaxProperties:
-		return fmt.Sprintf("at most %d members", k.Want)
-	case *kind.Contains:
-		return "at least 1 such item"
-	case *kind.MinContains:
-		return fmt.Sprintf("at least %d such items", k.Want)
-	case *kind.MaxContains:
-		return fmt.Sprintf("at most %d such items", k.Want)
-	case *kind.Pattern:
-		return "a string that matches " + clip(k.Want, maxNameBytes)
 	case *kind.Minimum:
 		return "at least " + decimal(k.Want)
 	case *kind.Maximum:
@@ -113,8 +96,6 @@ func expected(k jsonschema.ErrorKind) string {
 		return "more than " + decimal(k.Want)
 	case *kind.ExclusiveMaximum:
 		return "less than " + decimal(k.Want)
-	case *kind.MultipleOf:
-		return "a multiple of " + decimal(k.Want)
 	default:
 		return ""
 	}

@@ -5,6 +5,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (k propertyNames) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	for name := range obj {
 		if err := k.names.Validate(name); err != nil {
 			var causes []*jsonschema.ValidationError
-			if failed, ok := err.(*jsonschema.ValidationError); ok {
+			if failed := new(jsonschema.ValidationError); errors.As(err, &failed) {
 				causes = failed.Causes
 			}
 			ctx.AddErrors(causes, &kind.PropertyNames{Property: name})

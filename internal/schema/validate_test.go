@@ -56,7 +56,7 @@ func TestViolations(t *testing.T) {
 		"equal items":             {`{"uniqueItems":true}`, `[1,{"a":1,"b":[2]},{"b":[2.0],"a":1.0}]`, []string{" uniqueItems /uniqueItems | items 1 and 2 are equal | items that are all different"}},
 		"items that only look so": {`{"uniqueItems":true}`, `[1,true,"1",[1],[[1]],null,"null",{},[],"",0,false,{"0":0}]`, nil},
 		"no fitting item":         {`{"contains":{"type":"string"}}`, `[1]`, []string{" contains /contains | has no item of the kind that is asked for | at least 1 such item"}},
-		"too few fitting items":   {`{"contains":{"type":"string"},"minContains":2,"maxContains":3}`, `["a"]`, []string{" minContains /minContains | has 1 items of the kind that is asked for | at least 2 such items"}},
+		"too few fitting items":   {`{"contains":{"type":"string"},"minContains":2,"maxContains":3}`, `["a"]`, []string{" minContains /minContains | has 1 items of the kind that is asked for | at least 2 items of the kind that is asked for"}},
 		"too many items":          {`{"$schema":"http://json-schema.org/draft-07/schema","items":[true],"additionalItems":false}`, `[1,2,3]`, []string{" additionalItems /additionalItems | has 2 items too many | "}},
 		"a forbidden member":      {`{"properties":{"a":false}}`, `{"a":1}`, []string{"/a properties /properties/a | is not allowed here | nothing"}},
 		"what is excluded":        {`{"not":{"type":"string"}}`, `"a"`, []string{" not /not | is what the schema excludes | "}},

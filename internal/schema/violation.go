@@ -5,6 +5,7 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,8 +33,8 @@ func (s *Schema) violations(failed *jsonschema.ValidationError) []Violation {
 
 // explainMeta tells the first reason why the metaschema refuses a schema.
 func explainMeta(meta *jsonschema.SchemaValidationError) *CompileError {
-	failed, ok := meta.Err.(*jsonschema.ValidationError)
-	if !ok {
+	var failed *jsonschema.ValidationError
+	if !errors.As(meta.Err, &failed) {
 		return &CompileError{Path: schemaPointer(meta.URL), Reason: ReasonInvalid, Message: "is not a valid schema"}
 	}
 	if path, cause := badRegex(failed); cause != nil {
@@ -92,12 +93,13 @@ func (c collector) collect(e *jsonschema.ValidationError) []Violation {
 	case *kind.PropertyNames:
 		return []Violation{c.badName(e, k.Property)}
 	default:
-		return []Violation{c.violation(e, message(k), expected(k))}
+		message, expected := words(k)
+		return []Violation{c.violation(e, message, expected)}
 	}
 }
 
 func (c collector) collectAll(causes []*jsonschema.ValidationError) []Violation {
-	var vs []Violation
+	vs := make([]Violation, 0, len(causes))
 	for _, cause := range causes {
 		vs = append(vs, c.collect(cause)...)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// matching gives a short string that matches the pattern, and has at least least characters where repetitions allow it.
+// matching gives a short string that matches the pattern, of some least length where its repetitions allow that.
 func matching(pattern string, least int) string {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -40,18 +40,24 @@ func write(b *strings.Builder, re *syntax.Regexp, repeat int) {
 	case syntax.OpAlternate:
 		write(b, re.Sub[0], repeat)
 	case syntax.OpPlus, syntax.OpStar, syntax.OpQuest:
-		rounds := repeat
-		if re.Op == syntax.OpPlus {
-			rounds = max(rounds, 1)
-		} else if re.Op == syntax.OpQuest {
-			rounds = min(rounds, 1)
-		}
-		for range rounds {
+		for range rounds(re.Op, repeat) {
 			write(b, re.Sub[0], repeat)
 		}
 	case syntax.OpNoMatch, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpRepeat:
 		// nothing to write; Simplify leaves no OpRepeat
+	}
+}
+
+// rounds bounds how often a repetition may be written.
+func rounds(op syntax.Op, repeat int) int {
+	switch op {
+	case syntax.OpPlus:
+		return max(repeat, 1)
+	case syntax.OpQuest:
+		return min(repeat, 1)
+	default:
+		return repeat
 	}
 }
 
