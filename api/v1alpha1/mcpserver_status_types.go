@@ -52,13 +52,11 @@ type MCPServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolsCount *int32 `json:"toolsCount,omitempty"`
-	// resourcesCount is the number of resources that the server lists; absent
-	// where it has no such list.
+	// resourcesCount is the number of resources that the server lists.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ResourcesCount *int32 `json:"resourcesCount,omitempty"`
-	// promptsCount is the number of prompts that the server lists; absent where it
-	// has no such list.
+	// promptsCount is the number of prompts that the server lists.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PromptsCount *int32 `json:"promptsCount,omitempty"`

@@ -4,8 +4,8 @@
 // Package admission proves what a real API server makes of the CRDs in config/crd and of the objects that people write: each
 // file in testdata is one object, accepted, or refused with this message.
 //
-// What holds here holds without the manager. Beside api/v1alpha1 it imports only the leaf packages whose words the API repeats:
-// names of objects (catalog) and reasons (registry).
+// What holds here holds without the manager: beside api/v1alpha1 it imports only pure packages, with whose names, reasons and
+// refusals the CRDs must agree.
 package admission
 
 import (

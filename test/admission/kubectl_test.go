@@ -30,11 +30,63 @@ func (s *apiServer) kubectlOK(t *testing.T, args ...string) string {
 	return out
 }
 
+// TestCRDsAreAppliedAgainEitherWay also holds that applying them loses nothing of what is stored.
 func TestCRDsAreAppliedAgainEitherWay(t *testing.T) {
 	s := need(t)
+	namespace := s.namespace(t)
+	stored := &unstructured.Unstructured{Object: load(t, "testdata/mcpserver/every-field-at-once.yaml").Object}
+	stored.SetNamespace(namespace)
+	if err := s.client.Create(context.Background(), stored); err != nil {
+		t.Fatal(err)
+	}
 	s.kubectlOK(t, "apply", "--server-side", "--force-conflicts", "-f", crds)
 	if out := s.kubectlOK(t, "apply", "-f", crds); strings.Count(out, "unchanged") != 3 {
 		t.Errorf("want three CRDs unchanged by a second apply, got:\n%s", out)
+	}
+	again := &unstructured.Unstructured{}
+	again.SetGroupVersionKind(stored.GroupVersionKind())
+	if err := s.client.Get(context.Background(), client.ObjectKeyFromObject(stored), again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(stored.Object, again.Object); diff != "" {
+		t.Errorf("the object after its CRD was applied again (-before +after):\n%s", diff)
+	}
+}
+
+// TestEveryExampleInTheDocsIsAccepted writes each YAML example of the docs that is an object of ours.
+func TestEveryExampleInTheDocsIsAccepted(t *testing.T) {
+	s := need(t)
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for _, page := range append(pages, root+"/README.md") {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fence := range strings.Split(string(data), "```yaml\n")[1:] {
+			text, _, _ := strings.Cut(fence, "\n```")
+			for _, document := range strings.Split(text, "\n---\n") {
+				object := &unstructured.Unstructured{}
+				if err := yaml.UnmarshalStrict([]byte(document), &object.Object); err != nil {
+					t.Errorf("%s: %v\n%s", page, err, document)
+					continue
+				}
+				if object.GroupVersionKind().Group != v1alpha1.GroupVersion.Group {
+					continue
+				}
+				examples++
+				object.SetNamespace("default")
+				if err := s.client.Create(context.Background(), object, client.DryRunAll); err != nil {
+					t.Errorf("%s: %v\n%s", page, err, document)
+				}
+			}
+		}
+	}
+	if examples < 3 {
+		t.Errorf("found %d examples, want one a page at least", examples)
 	}
 }
 
@@ -152,7 +204,8 @@ func TestColumns(t *testing.T) {
 				got = append(got, strings.Join(strings.Fields(line), " "))
 			}
 			// The age differs from run to run: it is cut out of the line.
-			age := len(strings.Split(tc.want[0][:strings.Index(tc.want[0], "AGE")], " ")) - 1
+			before, _, _ := strings.Cut(tc.want[0], "AGE")
+			age := len(strings.Fields(before))
 			fields := strings.Fields(got[1])
 			got[1] = strings.Join(append(fields[:age:age], fields[age+1:]...), " ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
