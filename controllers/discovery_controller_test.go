@@ -1,0 +1,310 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+var _ = Describe("Discovery", func() {
+	var w *world
+	BeforeEach(func() { w = newWorld() })
+
+	// listing makes a server with one pod that lists definitions.
+	listing := func(definitions ...string) *corev1.Pod {
+		GinkgoHelper()
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definitions...)
+		w.settleEnforced(pod)
+		return pod
+	}
+	lists := func(pod *corev1.Pod, definitions ...string) {
+		GinkgoHelper()
+		w.dispatchers.say(string(pod.UID), func(s *registry.State) { s.Catalogue = catalogueOf(definitions...) })
+		w.settleEnforced(pod)
+	}
+	registered := func(name string) string {
+		GinkgoHelper()
+		return condition(w.getTool(name).Status.Conditions, "Registered")
+	}
+	// inDocument is a tool as the dispatchers of the server's current revision see it.
+	inDocument := func(tool string) registry.Tool {
+		GinkgoHelper()
+		revision, err := render.Revision(w.getServer("files"))
+		Expect(err).NotTo(HaveOccurred())
+		for _, t := range w.decoded("files").Revisions[revision].Tools {
+			if t.Name == tool {
+				return t
+			}
+		}
+		Fail("tool " + tool + " is not in the document")
+		return registry.Tool{}
+	}
+
+	It("admits the first catalogue of a revision, and records it before it pins", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.seen()
+		w.reconcileServer("files")
+		w.polled()
+		By("doing nothing while the catalogue is not recorded")
+		_, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
+		Expect(err).NotTo(HaveOccurred())
+		var tools mcpv1alpha1.MCPToolList
+		Expect(kubectl.List(w.ctx, &tools, client.InNamespace(w.namespace))).To(Succeed())
+		Expect(tools.Items).To(BeEmpty())
+
+		w.settleEnforced(pod)
+		s := w.getServer("files")
+		Expect(s.Status.Revisions).To(HaveLen(1))
+		Expect(s.Status.Revisions[0].FirstCatalogueDigest).To(Equal(catalogueOf(definition("read_file", readOnly)).Digest))
+		t := w.getTool("files.read-file")
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		Expect(t.Status.Pins).To(ConsistOf(mcpv1alpha1.RevisionPin{Revision: s.Status.Revisions[0].Name, Digest: t.Status.Observed.Digest}))
+		Expect(string(t.Status.Observed.InputSchema.Raw)).To(MatchJSON(`{"type":"object","properties":{"path":{"type":"string"}}}`))
+		Expect(inDocument("read_file").Digest).To(Equal(t.Status.Observed.Digest))
+		Expect(metav1.GetControllerOf(t).UID).To(Equal(s.UID))
+	})
+
+	It("withholds what changes or appears later in the same revision, until a person pins it", func() {
+		pod := listing(definition("read_file", readOnly))
+		admitted := w.getTool("files.read-file").Status.Observed.Digest
+		lists(pod, definition("read_file", `,"description":"and more"`), definition("new_tool", readOnly))
+		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
+		Expect(registered("files.new-tool")).To(Equal("False/DefinitionChanged"))
+		Expect(inDocument("read_file").Digest).To(Equal(admitted), "a replica that still lists it goes on serving it")
+		Expect(inDocument("new_tool").Digest).To(BeEmpty())
+		Expect(inDocument("new_tool").Withheld).To(Equal("DefinitionChanged"))
+		Expect(w.getServer("files").Status.Revisions).To(HaveLen(1))
+		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/ToolsWithheld"))
+
+		now := w.getTool("files.read-file").Status.Observed.Digest
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.Pin = &mcpv1alpha1.Pin{Digest: now} })
+		w.settleEnforced(pod)
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		Expect(inDocument("read_file").Digest).To(Equal(now))
+	})
+
+	It("never reopens first use when an MCPTool is deleted", func() {
+		pod := listing(definition("read_file", readOnly))
+		changed := definition("read_file", `,"description":"evil"`)
+		lists(pod, changed)
+		Expect(kubectl.Delete(w.ctx, w.getTool("files.read-file"))).To(Succeed())
+		w.settleEnforced(pod)
+		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
+		Expect(w.getTool("files.read-file").Status.Pins).To(BeEmpty())
+
+		By("admitting it again once the server lists exactly what it listed first")
+		lists(pod, definition("read_file", readOnly))
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+	})
+
+	It("admits each revision by itself, and keeps old pods under their own pins", func() {
+		old := listing(definition("read_file", readOnly))
+		oldDigest := w.getTool("files.read-file").Status.Observed.Digest
+		oldRevision := w.getServer("files").Status.Revisions[0].Name
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/files:2" })
+		w.settleEnforced(old)
+		Expect(registered("files.read-file")).To(Equal("True/Registered"), "judged by what still serves")
+
+		next := w.runPod("files", definition("read_file", readOnly+`,"title":"two"`))
+		w.settleEnforced(old, next)
+		doc := w.decoded("files")
+		Expect(doc.Revisions).To(HaveLen(2))
+		Expect(doc.Revisions[oldRevision].Tools[0].Digest).To(Equal(oldDigest))
+		Expect(inDocument("read_file").Digest).NotTo(Equal(oldDigest))
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+
+		By("forgetting the old revision's tools when its last pod has gone, and remembering what it listed first")
+		Expect(kubectl.Delete(w.ctx, old, client.GracePeriodSeconds(0))).To(Succeed())
+		w.settleEnforced(next)
+		Expect(w.decoded("files").Revisions).To(HaveLen(1))
+		Expect(w.getServer("files").Status.Revisions).To(HaveLen(2))
+	})
+
+	It("keeps pins over a restart of the manager while a server has changed", func() {
+		pod := listing(definition("read_file", readOnly))
+		pins := w.getTool("files.read-file").Status.Pins
+		w.restart()
+		lists(pod, definition("read_file", `,"description":"changed while the manager was away"`))
+		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
+		Expect(w.getTool("files.read-file").Status.Pins).To(Equal(pins))
+	})
+
+	It("says of each tool that can't be checked why", func() {
+		pod := listing(
+			definition("good", readOnly),
+			`{"name":"bare"}`,
+			`{"name":"broken","inputSchema":{"type":"object","properties":{"a":{"type":7}}}}`,
+			definition("odd name", readOnly),
+			definition("Twin", readOnly), definition("twin", readOnly),
+			definition("twice", readOnly), definition("twice", readOnly+`,"title":"other"`),
+		)
+		w.settleEnforced(pod)
+		reasons := map[string]string{}
+		var tools mcpv1alpha1.MCPToolList
+		Expect(kubectl.List(w.ctx, &tools, client.InNamespace(w.namespace))).To(Succeed())
+		for _, t := range tools.Items {
+			reasons[t.Spec.ToolName] = condition(t.Status.Conditions, "Registered")
+		}
+		Expect(reasons).To(Equal(map[string]string{
+			"good":     "True/Registered",
+			"bare":     "False/NoInputSchema",
+			"broken":   "False/InvalidSchema",
+			"odd name": "False/NameNotDeclared",
+			"Twin":     "False/DuplicateName",
+			"twin":     "False/DuplicateName",
+			"twice":    "False/DuplicateName",
+		}))
+		for _, name := range []string{"bare", "broken", "odd name", "Twin", "twin", "twice"} {
+			Expect(inDocument(name).Withheld).NotTo(BeEmpty(), name)
+		}
+
+		By("letting a person declare one of two that differ in case")
+		for _, t := range tools.Items {
+			if t.Spec.ToolName == "twin" || t.Spec.ToolName == "odd name" {
+				change(w, &t, func(t *mcpv1alpha1.MCPTool) { t.Spec.TimeoutSeconds = new(int32(5)) })
+			}
+		}
+		w.settleEnforced(pod)
+		Expect(registered("files.twin")).To(Equal("True/Registered"))
+		Expect(inDocument("Twin").Withheld).To(Equal("DuplicateName"))
+		Expect(inDocument("odd name").Withheld).To(BeEmpty())
+	})
+
+	It("withholds both of two objects that claim one tool", func() {
+		pod := listing(definition("read_file", readOnly))
+		second := w.tool("files", "read_file", "files.mine")
+		second.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
+		w.create(second)
+		w.settleEnforced(pod)
+		Expect(registered("files.read-file")).To(Equal("False/DuplicateName"))
+		Expect(registered("files.mine")).To(Equal("False/DuplicateName"))
+		Expect(inDocument("read_file").Withheld).To(Equal("DuplicateName"))
+	})
+
+	It("makes no second object of a tool whose name another holds", func() {
+		w.create(w.tool("files", "other", "files.read-file"))
+		pod := listing(definition("read_file", readOnly))
+		w.settleEnforced(pod)
+		Expect(w.getTool("files.read-file").Spec.ToolName).To(Equal("other"))
+		for _, rev := range w.decoded("files").Revisions {
+			Expect(rev.Tools).NotTo(ContainElement(HaveField("Name", "read_file")))
+		}
+	})
+
+	It("owns an object only while no person has a word in it", func() {
+		pod := listing(definition("read_file", readOnly))
+		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).NotTo(BeNil())
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settleEnforced(pod)
+		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).To(BeNil())
+		Expect(registered("files.read-file")).To(Equal("False/Disabled"))
+		Expect(inDocument("read_file").Withheld).To(Equal("Disabled"))
+
+		By("outliving the server, and saying so")
+		Expect(kubectl.Delete(w.ctx, w.getServer("files"))).To(Succeed())
+		w.settle()
+		Expect(registered("files.read-file")).To(Equal("False/Gone"))
+		Expect(w.getTool("files.read-file").Spec.State).To(Equal(mcpv1alpha1.StateDisabled))
+	})
+
+	It("calls a tool gone that is no longer listed, and drops it with the last revision that had it", func() {
+		pod := listing(definition("read_file", readOnly), definition("old_tool", readOnly))
+		lists(pod, definition("read_file", readOnly))
+		Expect(registered("files.old-tool")).To(Equal("False/Gone"))
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/files:2" })
+		w.settleEnforced(pod)
+		next := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod, next)
+		Expect(kubectl.Delete(w.ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		w.settleEnforced(next)
+		var t mcpv1alpha1.MCPTool
+		Expect(client.IgnoreNotFound(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files.old-tool"}, &t))).To(Succeed())
+		Expect(t.Name).To(BeEmpty(), "it should have been deleted")
+	})
+
+	It("tells of a declared tool that the server does not list", func() {
+		w.create(w.tool("files", "later", "files.later"))
+		pod := listing(definition("read_file", readOnly))
+		Expect(registered("files.later")).To(Equal("False/NotListed"))
+		lists(pod, definition("read_file", readOnly), definition("later", readOnly))
+		Expect(registered("files.later")).To(Equal("False/DefinitionChanged"))
+	})
+
+	It("waits for people where pinning is Manual, and for nobody where it is Off", func() {
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningManual }))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod)
+		Expect(registered("files.read-file")).To(Equal("False/NotPinned"))
+		Expect(inDocument("read_file").Withheld).To(Equal("NotPinned"))
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff })
+		w.settleEnforced(pod)
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		Expect(inDocument("read_file").Withheld).To(BeEmpty())
+	})
+
+	It("counts no pod that only wears the label", func() {
+		pod := listing(definition("read_file", readOnly))
+		imposter := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "imposter", Labels: pod.Labels},
+			Spec:       pod.Spec,
+		}
+		w.create(imposter)
+		imposter.Status.PodIP = "10.0.1.1"
+		w.podStatus(imposter, true)
+		w.settle()
+		Expect(*w.getServer("files").Status.ReadyReplicas).To(BeEquivalentTo(1))
+	})
+
+	DescribeTable("tells what a dispatcher says of a server that fails",
+		func(state registry.UpstreamState, want, words string) {
+			w.create(w.server("files"))
+			w.settle()
+			pod := w.runPod("files")
+			w.podStatus(pod, false)
+			w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+				s.Catalogue, s.Ready = nil, false
+				s.Upstream = state
+				s.Upstream.Phase = registry.UpstreamFailed
+				s.Health = registry.HealthState{State: "Unknown"}
+			})
+			w.settle()
+			s := w.getServer("files")
+			for _, kind := range []string{"Available", "Discovered", "Healthy", "Ready"} {
+				Expect(condition(s.Status.Conditions, kind)).To(Equal("False/"+want), kind)
+			}
+			Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring(words))
+		},
+		Entry("exits at once", registry.UpstreamState{Reason: registry.FailExited, Message: "exit status 1", Stderr: []string{"a", "Cannot find module x"}}, "ServerExited", "Cannot find module x"),
+		Entry("speaks no MCP", registry.UpstreamState{Reason: registry.FailNotMCP, Message: "the answer is HTML"}, "NotMCP", "HTML"),
+		Entry("hangs", registry.UpstreamState{Reason: registry.FailTimeout, Message: "no answer to initialize in 10 s"}, "ServerTimeout", "no answer"),
+		Entry("never starts", registry.UpstreamState{Reason: registry.FailStart, Message: "files: no such file"}, "ServerStartFailed", "no such file"),
+	)
+
+	It("tells of a server that lists nothing", func() {
+		listing()
+		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/CatalogueEmpty"))
+	})
+})
+
+// tool builds an MCPTool as a person writes it.
+func (w *world) tool(server, name, object string) *mcpv1alpha1.MCPTool {
+	return &mcpv1alpha1.MCPTool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: object},
+		Spec:       mcpv1alpha1.MCPToolSpec{ServerRef: mcpv1alpha1.ServerRef{Name: server}, ToolName: name},
+	}
+}

@@ -1,0 +1,214 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+var _ = Describe("An MCPServer", func() {
+	var w *world
+	BeforeEach(func() { w = newWorld() })
+
+	It("gets its children, and its status tells the truth at each moment", func() {
+		w.create(w.server("files"))
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Accepted")).To(Equal("True/Accepted"))
+		Expect(condition(s.Status.Conditions, "Available")).To(Equal("False/Progressing"))
+		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/Progressing"))
+		Expect(s.Status.URL).To(Equal("http://files." + w.namespace + ".svc/mcp"))
+
+		pod := w.runPod("files", definition("read_file", readOnly), definition("delete_file", ""))
+		w.settleEnforced(pod)
+		s = w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("True/Ready"), message(s.Status.Conditions, "Ready"))
+		Expect(condition(s.Status.Conditions, "Healthy")).To(Equal("True/Healthy"))
+		Expect(condition(s.Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+		Expect(condition(s.Status.Conditions, "Protected")).To(Equal("True/Socket"))
+		Expect(*s.Status.ToolsCount).To(BeEquivalentTo(2))
+		Expect(*s.Status.BlockedToolsCount).To(BeEquivalentTo(1))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+		Expect(condition(w.getTool("files.delete-file").Status.Conditions, "Callable")).To(Equal("False/Untrusted"))
+
+		w.podStatus(pod, false)
+		w.settle()
+		s = w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Available")).To(HavePrefix("False/"))
+		Expect(condition(s.Status.Conditions, "Ready")).To(HavePrefix("False/"))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/ServerNotReady"))
+	})
+
+	It("writes nothing at rest, nor after the same spec, a restart, or what others add to its children", func() {
+		w.create(w.server("files", everyField))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod)
+
+		rest := w.writes.count()
+		w.pass()
+		Expect(w.writes.since(rest)).To(BeEmpty())
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec = w.server("files", everyField).Spec })
+		w.restart()
+		w.seen()
+		w.pass()
+		Expect(w.writes.since(rest)).To(BeEmpty(), "before any dispatcher has answered a new manager")
+		w.settle()
+		Expect(w.writes.since(rest)).To(BeEmpty())
+
+		var d appsv1.Deployment
+		d.Namespace, d.Name = w.namespace, "files"
+		change(w, &d, func(d *appsv1.Deployment) {
+			d.Annotations = map[string]string{"example.com/theirs": "1"}
+			d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now"
+			d.Spec.RevisionHistoryLimit = new(int32(3))
+		})
+		w.settle()
+		Expect(w.writes.since(rest)).To(BeEmpty())
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(&d), &d)).To(Succeed())
+		Expect(d.Annotations).To(HaveKey("example.com/theirs"))
+	})
+
+	It("restores each child that is deleted or changed", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod)
+		before := w.decoded("files").Sequence
+		named := metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}
+		for _, o := range []client.Object{
+			&corev1.Service{ObjectMeta: named},
+			&corev1.ServiceAccount{ObjectMeta: named},
+			&networkingv1.NetworkPolicy{ObjectMeta: named},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.RegistryName("files")}},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.IndexName}},
+		} {
+			Expect(kubectl.Delete(w.ctx, o)).To(Succeed())
+			w.settle()
+			Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(o), o)).To(Succeed(), "%T", o)
+		}
+		Expect(w.decoded("files").Sequence).To(BeNumerically(">=", before), "a dispatcher refuses a sequence below the one it has seen")
+
+		change(w, &corev1.Service{ObjectMeta: named}, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} })
+		w.settle()
+		var service corev1.Service
+		Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files"}, &service)).To(Succeed())
+		Expect(service.Spec.Selector).To(HaveKeyWithValue(render.LabelServer, "files"))
+	})
+
+	It("restores a deleted Deployment, and says that nothing serves meanwhile", func() {
+		w.create(w.server("files"))
+		w.settle()
+		w.settleEnforced(w.runPod("files", definition("read_file", readOnly)))
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
+		Expect(kubectl.Delete(w.ctx, d)).To(Succeed())
+		w.settle()
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("False/Progressing"))
+	})
+
+	It("refuses an object of its name that is somebody else's, and takes up when it goes", func() {
+		theirs := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files", Labels: map[string]string{"app": "theirs"}},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 9}}},
+		}
+		w.create(theirs)
+		w.create(w.server("files"))
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
+		Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring("Service files"))
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
+		Expect(theirs.Spec.Ports[0].Port).To(BeEquivalentTo(9))
+		Expect(theirs.ManagedFields).NotTo(ContainElement(HaveField("Manager", render.FieldOwner)))
+
+		Expect(kubectl.Delete(w.ctx, theirs)).To(Succeed())
+		w.settle()
+		Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("True/Accepted"))
+	})
+
+	It("keeps other servers going when one can't be carried out", func() {
+		w.create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "bad"}})
+		w.create(w.server("bad"))
+		w.create(w.server("good"))
+		w.settle()
+		w.settleEnforced(w.runPod("good", definition("read_file", readOnly)))
+		Expect(condition(w.getServer("bad").Status.Conditions, "Ready")).To(Equal("False/NameConflict"))
+		Expect(condition(w.getServer("good").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+	})
+
+	It("is out of service while disabled or scaled to zero", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod)
+		Expect(w.index()).To(ContainElement("files"))
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/Disabled"))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/Disabled"))
+		Expect(w.index()).To(BeEmpty())
+		for _, rev := range w.decoded("files").Revisions {
+			Expect(rev.Tools).To(HaveEach(HaveField("Withheld", "Disabled")))
+		}
+		var d appsv1.Deployment
+		Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files"}, &d)).To(Succeed())
+		Expect(*d.Spec.Replicas).To(BeZero())
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.State = mcpv1alpha1.StateEnabled
+			s.Spec.Replicas = new(int32(0))
+		})
+		w.settle()
+		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("False/ScaledToZero"))
+	})
+
+	DescribeTable("tells what the kubelet says of its pods",
+		func(status corev1.ContainerStatus, want, words string) {
+			w.create(w.server("files"))
+			w.settle()
+			pod := w.runPod("files")
+			w.dispatchers.say(string(pod.UID), nil)
+			w.podStatus(pod, false, func(s *corev1.PodStatus) {
+				status.Name = render.ContainerServer
+				s.ContainerStatuses = []corev1.ContainerStatus{status}
+			})
+			w.settle()
+			s := w.getServer("files")
+			Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/" + want))
+			Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring(words))
+
+			By("recovering without anybody touching the server")
+			w.podStatus(pod, true, func(s *corev1.PodStatus) { s.ContainerStatuses = nil })
+			w.runPod("files", definition("read_file", readOnly))
+			w.settle()
+			Expect(condition(w.getServer("files").Status.Conditions, "Available")).To(Equal("True/Available"))
+			Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("True/Accepted"))
+		},
+		Entry("an image that can't be pulled", waiting("ImagePullBackOff", `Back-off pulling image "x"`), "ImagePullFailed", "Back-off"),
+		Entry("a ConfigMap that is not there", waiting("CreateContainerConfigError", `configmap "settings" not found`), "ReferenceNotFound", `configmap "settings" not found`),
+		Entry("a crash loop", corev1.ContainerStatus{
+			RestartCount:         7,
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}},
+		}, "ServerExited", "exited with code 3, 7 times"),
+		Entry("a container that can't be made", waiting("CreateContainerError", "no such file"), "ContainerFailed", "no such file"),
+	)
+})
+
+func waiting(reason, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+}
