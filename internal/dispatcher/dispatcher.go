@@ -121,12 +121,13 @@ func truth(b bool) float64 {
 }
 
 // apply puts a snapshot in force: first the way to the server, then policy. Nothing that is under way is cut off.
-func (d *Dispatcher) apply(s *registry.Snapshot) {
+func (d *Dispatcher) apply(s *registry.Snapshot) error {
 	if err := d.backends.use(s.Document()); err != nil {
-		d.opts.Log.Error("the upstream of the registry document cannot be used", "err", err)
+		return err
 	}
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
+	return nil
 }
 
 func (d *Dispatcher) report(s watch.Status) {

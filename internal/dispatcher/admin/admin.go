@@ -135,6 +135,10 @@ func encode(s registry.State) (body []byte, etag string, err error) {
 
 // drain answers GET /drain when nothing is in flight any more: the kubelet's preStop hook waits for it.
 func (h *Handler) drain(w http.ResponseWriter, r *http.Request) {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" || r.Header.Get("Origin") != "" {
+		http.Error(w, "a web page may not drain a dispatcher", http.StatusForbidden)
+		return
+	}
 	if err := h.Drain(r.Context()); err != nil {
 		h.Log.Warn("drain ended before all calls had", "err", err)
 		http.Error(w, "calls are still in flight: "+err.Error(), http.StatusServiceUnavailable)

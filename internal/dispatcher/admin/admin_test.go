@@ -115,6 +115,19 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+func TestAWebPageMayNotDrain(t *testing.T) {
+	h := newHandler(&source{}, func(context.Context) error { t.Error("drained"); return nil })
+	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"} {
+		r := httptest.NewRequest("GET", "/drain", nil)
+		r.Header.Set(name, value)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden {
+			t.Errorf("with %s: %d", name, w.Code)
+		}
+	}
+}
+
 func TestProbes(t *testing.T) {
 	ready := false
 	h := Probes(func() bool { return ready })

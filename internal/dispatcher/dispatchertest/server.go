@@ -23,6 +23,10 @@ type Server struct {
 	Definitions []string
 	// Answer answers a call; nil echoes the params back as structured content.
 	Answer func(ctx context.Context, c *Conn, call upstream.Call) (upstream.Reply, error)
+	// Quick answers a call at once, in place of Answer; Cached is the catalogue that is not computed anew. Both are for
+	// benchmarks.
+	Quick  func(ctx context.Context, call upstream.Call) upstream.Reply
+	Cached *upstream.Catalogue
 	// DialError, if set, is what every dial gets.
 	DialError error
 
@@ -62,6 +66,9 @@ func (s *Server) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
 
 // Catalogue is what discovery would have read.
 func (s *Server) Catalogue() *upstream.Catalogue {
+	if s.Cached != nil {
+		return s.Cached
+	}
 	c := &upstream.Catalogue{Resources: -1, Prompts: -1}
 	var tools []catalog.Tool
 	for _, d := range s.Definitions {
@@ -105,6 +112,9 @@ func (c *Conn) Info() upstream.Info { return c.Server.Said }
 
 // Call notes the bytes and answers.
 func (c *Conn) Call(ctx context.Context, call upstream.Call) (upstream.Reply, error) {
+	if c.Server.Quick != nil {
+		return c.Server.Quick(ctx, call), nil
+	}
 	c.note(call.Method, call.Params)
 	if c.Server.Answer == nil {
 		return upstream.Reply{Result: append(append([]byte(`{"content":[],"structuredContent":`), call.Params...), '}')}, nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -36,15 +37,18 @@ func (s *session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 	if event.Method == "ping" {
 		return upstream.Reply{Result: []byte("{}")}
 	}
+	caller := pipeline.Caller{Address: s.address, Client: s.client.label}
 	if refusal := s.mayAsk(event); refusal != nil {
-		s.h.Metrics.Failed(string(refusal.Kind))
-		s.h.Metrics.Decided(string(refusal.Stage), event.Method, string(policy.Refuse))
+		s.h.Pipeline.RecordRefusal(caller, event.Method, refusal)
 		return upstream.Reply{Error: refusal.JSONRPC(s.h.Pipeline.ServerName(), "")}
 	}
 	if owner != nil {
 		defer owner.hold()()
 	}
-	return s.ask(ctx, owner, event.Method, s.attributed(event))
+	asked := s.h.Pipeline.Now()
+	reply := s.ask(ctx, owner, event.Method, s.attributed(event))
+	s.h.Pipeline.RecordAsk(caller, event, reply, asked)
+	return reply
 }
 
 // HandleNotification passes on what the server says on its own.

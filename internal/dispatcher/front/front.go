@@ -65,8 +65,12 @@ func New(c Config) *Handler {
 
 // ServeHTTP answers one HTTP request of a client.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.sessions.closed() {
+		w.Header().Set("Connection", "close") // so that the client's next connection finds another replica
+	}
 	if refusal := h.Guard.Check(r); refusal != nil {
-		h.refuseHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
+		h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, "", refusal)
+		h.errorHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
 		return
 	}
 	switch r.Method {
@@ -90,6 +94,10 @@ func (h *Handler) notAllowed(w http.ResponseWriter, method, allow string) {
 // refuseHTTP answers a request that no message could be read from: a JSON-RPC error without id, under an HTTP status.
 func (h *Handler) refuseHTTP(w http.ResponseWriter, status int, refusal *policy.Refusal) {
 	h.Metrics.Failed(string(refusal.Kind))
+	h.errorHTTP(w, status, refusal)
+}
+
+func (h *Handler) errorHTTP(w http.ResponseWriter, status int, refusal *policy.Refusal) {
 	body := jsonrpc.AppendError(nil, jsonrpc.ID{}, refusal.JSONRPC(h.Pipeline.ServerName(), ""))
 	writeJSON(w, status, body)
 }
@@ -125,7 +133,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s := h.sessionOf(w, r); s != nil {
-		s.end("the client ended it")
+		s.end(errDeleted)
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
@@ -173,6 +181,6 @@ func (h *Handler) ToolsChanged() {
 func (h *Handler) Close() {
 	h.sessions.drain()
 	for _, s := range h.sessions.all() {
-		s.end("the dispatcher is shutting down")
+		s.end(errClosing)
 	}
 }

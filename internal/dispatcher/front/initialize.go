@@ -54,7 +54,7 @@ func (h *Handler) begin(in *incoming, version string) (*session, *policy.Refusal
 	hello := upstream.Hello{ProtocolVersion: version, Capabilities: s.client.capabilities, ClientInfo: slices.Clone(in.Param("clientInfo"))}
 	conn, release, err := h.Connections.Session(in.http.Context(), hello, s)
 	if err != nil {
-		s.cancel(errSessionEnded)
+		s.cancel(err)
 		leave()
 		h.Log.Warn("session not begun", "err", err, "address", in.address)
 		return nil, pipeline.TransportRefusal(err, "")
@@ -66,7 +66,7 @@ func (h *Handler) begin(in *incoming, version string) (*session, *policy.Refusal
 	s.idle = time.AfterFunc(time.Duration(h.Pipeline.Limits().SessionIdleSeconds)*time.Second, s.expire)
 	h.Metrics.SessionOpened()
 	if !h.sessions.add(s) {
-		s.end("the dispatcher is shutting down")
+		s.end(errClosing)
 		return nil, h.unready()
 	}
 	go s.watch()
@@ -85,7 +85,11 @@ func (h *Handler) unready() *policy.Refusal {
 func (s *session) welcome() []byte {
 	info := s.conn.Info()
 	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), s.version)
-	out = append(append(out, `,"capabilities":`...), s.h.serverCapabilities(info.Capabilities)...)
+	capabilities := info.Capabilities
+	if info.Era == upstream.Modern {
+		capabilities = statelessCapabilities(capabilities) // what a modern server streams is not passed on yet
+	}
+	out = append(append(out, `,"capabilities":`...), s.h.serverCapabilities(capabilities)...)
 	out = append(append(out, `,"serverInfo":`...), orUnknown(info.ServerInfo)...)
 	if info.Instructions != nil {
 		out = append(append(out, `,"instructions":`...), info.Instructions...)

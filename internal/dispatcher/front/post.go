@@ -75,10 +75,9 @@ func parseRefusal(in *incoming, err error) *policy.Refusal {
 	return refusal
 }
 
-// refuse answers a message with a refusal that is told as a JSON-RPC error.
+// refuse answers a message that does not come as far as the pipeline, with a JSON-RPC error, and records that.
 func (h *Handler) refuse(in *incoming, refusal *policy.Refusal) {
-	h.Metrics.Failed(string(refusal.Kind))
-	h.Metrics.Decided(string(refusal.Stage), refusal.Rule, string(policy.Refuse))
+	h.Pipeline.RecordRefusal(pipeline.Caller{Address: in.address}, in.Method, refusal)
 	h.sendError(in, refusal, "")
 }
 
@@ -116,16 +115,18 @@ func (h *Handler) request(in *incoming, version string, c client) (*pipeline.Req
 		request.Cursor = in.Param("cursor")
 	}
 	if token := in.MetaMember("progressToken"); token != nil {
-		request.Progress = progressTo(in.reply, token)
+		request.Progress = h.progressTo(in.reply, token)
 	}
 	return request, refusal
 }
 
 // progressTo passes the server's progress on under the client's own token.
-func progressTo(r *reply, token []byte) func([]byte) {
+func (h *Handler) progressTo(r *reply, token []byte) func([]byte) {
 	return func(params []byte) {
 		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "progressToken", Raw: token})
-		r.event(jsonrpc.AppendNotification(nil, "notifications/progress", params))
+		if !r.event(jsonrpc.AppendNotification(nil, "notifications/progress", params)) {
+			h.Metrics.Dropped("progress")
+		}
 	}
 }
 

@@ -4,14 +4,17 @@
 package front
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -61,7 +64,12 @@ type call struct {
 	hold func() (release func())
 }
 
-var errSessionEnded = errors.New("the session has ended")
+// Why sessions end, beside the end of their connection.
+var (
+	errIdle    = fmt.Errorf("%w: its session was idle", pipeline.ErrGivenUp)
+	errDeleted = fmt.Errorf("%w: it ended its session", pipeline.ErrGivenUp)
+	errClosing = &upstream.Error{Reason: registry.FailExited, Message: "The dispatcher is shutting down."}
+)
 
 // use counts one open request or stream; the function that it gives ends it. A session without any ends after a while.
 func (s *session) use() (done func()) {
@@ -85,15 +93,16 @@ func (s *session) expire() {
 	busy := s.uses > 0
 	s.mu.Unlock()
 	if !busy {
-		s.end("it was idle")
+		s.end(errIdle)
 	}
 }
 
-// end closes the session once: its id is unknown from now on, its streams end, its connection is given back.
-func (s *session) end(why string) {
+// end closes the session once: its id is unknown from now on, its streams end, its connection is given back. What is under
+// way ends with the cause.
+func (s *session) end(cause error) {
 	s.mu.Lock()
 	ended := s.ctx.Err() != nil
-	s.cancel(errSessionEnded)
+	s.cancel(cause)
 	s.idle.Stop()
 	standalone := s.standalone
 	s.mu.Unlock()
@@ -106,14 +115,14 @@ func (s *session) end(why string) {
 	}
 	s.forget()
 	s.h.Metrics.SessionClosed()
-	s.h.Log.Debug("session ended", "why", why, "address", s.address)
+	s.h.Log.Debug("session ended", "why", cause, "address", s.address)
 }
 
 // watch ends the session with its connection: the client then gets 404 and begins another.
 func (s *session) watch() {
 	select {
 	case <-s.conn.Done():
-		s.end("the server's connection ended")
+		s.end(upstream.AsError(cmp.Or(s.conn.Err(), upstream.ErrClosed), registry.FailExited))
 	case <-s.ctx.Done():
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 )
 
 // recordStart writes the record that a call is about to be forwarded, unless the tool only reads: a missing end then reads
@@ -32,7 +33,7 @@ func (x *exchange) recordStart() *policy.Refusal {
 func (x *exchange) base(outcome audit.Outcome) audit.Record {
 	r := audit.Record{
 		Time: x.Now().UTC(), TraceID: x.Trace.ID, Parent: x.Trace.Parent,
-		Caller: "anonymous@" + x.Caller.Address, Client: x.Caller.Client,
+		Caller: x.Caller.name(), Client: x.Caller.Client,
 		Server: x.ServerName(), Method: x.Call.Method, Tool: x.Call.Tool, Outcome: outcome,
 		ToolDigest: x.decision.Tool.Digest,
 	}
@@ -60,7 +61,7 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 	}
 	r := x.base(outcome)
 	r.Stages = x.decision.Stages
-	r.Duration = float64(now.Sub(x.start).Microseconds()) / 1000
+	r.Duration = milliseconds(now.Sub(x.start))
 	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
 	r.ResultDigest, r.ResultBytes = x.Audit.Digest(a.Result), len(a.Result)
 	if a.Refusal != nil {
@@ -69,10 +70,42 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 	for _, hit := range x.decision.Rules.Audited {
 		r.Audited = append(r.Audited, hit.Set+"/"+hit.Rule)
 	}
-	if err := x.Audit.Write(r); err != nil {
-		x.Log.Error("audit record lost", "method", x.Call.Method, "err", err)
+	x.write(r)
+}
+
+// RecordRefusal records and counts the refusal of a message that never became a request: one that is no strict JSON, has
+// the wrong headers, or asks of a client what policy denies.
+func (p *Pipeline) RecordRefusal(c Caller, method string, refusal *policy.Refusal) {
+	p.Metrics.Failed(string(refusal.Kind))
+	p.Metrics.Decided(string(refusal.Stage), refusal.Rule, string(policy.Refuse))
+	p.write(audit.Record{
+		Time: p.Now().UTC(), TraceID: NewTrace("").ID, Caller: c.name(), Client: c.Client, Server: p.ServerName(),
+		Method: method, Tool: refusal.Tool, Outcome: refusalOutcome(refusal), Kind: refusal.Kind, Reason: refusal.Reason, Rule: refusal.Rule,
+	})
+}
+
+// RecordAsk records a request of the server to a client: the caller here is who was asked.
+func (p *Pipeline) RecordAsk(c Caller, event upstream.Event, reply upstream.Reply, asked time.Time) {
+	now := p.Now()
+	r := audit.Record{
+		Time: now.UTC(), TraceID: NewTrace("").ID, Caller: c.name(), Client: c.Client, Server: p.ServerName(), Method: event.Method,
+		Outcome: audit.Success, Duration: milliseconds(now.Sub(asked)),
+		ArgumentsDigest: p.Audit.Digest(event.Params), ArgumentsBytes: len(event.Params),
+		ResultDigest: p.Audit.Digest(reply.Result), ResultBytes: len(reply.Result),
+	}
+	if reply.Error != nil {
+		r.Outcome = audit.Failed
+	}
+	p.write(r)
+}
+
+func (p *Pipeline) write(r audit.Record) {
+	if err := p.Audit.Write(r); err != nil {
+		p.Log.Error("audit record lost", "method", r.Method, "err", err)
 	}
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // toolLabel is the tool's name where the registry knows it: a label must never hold what a client made up.
 func (x *exchange) toolLabel() string {

@@ -50,6 +50,9 @@ type Caller struct {
 	Client string
 }
 
+// name is the caller in records.
+func (c Caller) name() string { return "anonymous@" + c.Address }
+
 // Trace is the request's place in a distributed trace (W3C Trace Context): hex, Parent empty where there is none.
 type Trace struct {
 	ID, Parent string

@@ -24,6 +24,17 @@ func (v view) Lookup(name string) (catalog.Tool, bool) {
 	return catalog.Tool{}, false
 }
 
+// complete says whether a modern result is the whole answer: this release declares none of the capabilities that would
+// allow another resultType.
+func complete(result []byte) bool {
+	raw, ok := jsonrpc.Member(result, "resultType")
+	if result == nil || !ok {
+		return true
+	}
+	kind, _ := jsonrpc.String(raw)
+	return kind == "complete"
+}
+
 func isErrorResult(result []byte) bool {
 	raw, _ := jsonrpc.Member(result, "isError")
 	value, _ := jsonrpc.Bool(raw)

@@ -30,7 +30,7 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request) (call policy.
 	limit := h.Pipeline.Limits().MaxRequestBytes
 	body, problem := edge.ReadBody(w, r, limit)
 	if problem != nil {
-		h.fail(w, r, problem.Status, problem.Refusal, "")
+		h.reject(w, r, problem.Status, problem.Refusal)
 		return policy.Call{}, false
 	}
 	if err := jsonrpc.Check(body, jsonrpc.Limits{MaxBytes: limit}); err != nil {
@@ -59,7 +59,7 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request) (call policy.
 }
 
 func (h *Handler) invalid(w http.ResponseWriter, r *http.Request, kind policy.Kind, message string) {
-	h.fail(w, r, kind.HTTPREST(), &policy.Refusal{Kind: kind, Stage: policy.StageParse, Reason: "InvalidCall", Message: message}, "")
+	h.reject(w, r, kind.HTTPREST(), &policy.Refusal{Kind: kind, Stage: policy.StageParse, Reason: "InvalidCall", Message: message})
 }
 
 // invoke calls a tool. A caller that goes away has not cancelled the call: it may have had its effect.

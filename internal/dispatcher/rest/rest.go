@@ -65,7 +65,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refusal = h.Pipeline.Admit(edge.Address(r))
 	}
 	if refusal != nil {
-		h.fail(w, r, refusal.Kind.HTTPREST(), refusal, "")
+		h.reject(w, r, refusal.Kind.HTTPREST(), refusal)
 		return
 	}
 	if _, pattern := h.mux.Handler(r); pattern == "" {
@@ -80,7 +80,7 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 	refusal := &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "UnknownPath",
 		Message: fmt.Sprintf("%s %s is not served. There are GET /api/mcp/health, GET /api/mcp/tools, GET /api/mcp/tools/{name}, "+
 			"POST /api/mcp/tools/invoke and POST /api/mcp/rules/evaluate.", r.Method, r.URL.Path)}
-	h.fail(w, r, http.StatusNotFound, refusal, "")
+	h.reject(w, r, http.StatusNotFound, refusal)
 }
 
 // codes name the kinds of errors as callers of REST know them.
@@ -112,12 +112,17 @@ type errorDetails struct {
 	ErrorType string `json:"error_type"`
 }
 
+// reject answers what does not come as far as the pipeline, and records that.
+func (h *Handler) reject(w http.ResponseWriter, r *http.Request, status int, refusal *policy.Refusal) {
+	h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, r.Method+" "+r.URL.Path, refusal)
+	h.fail(w, r, status, refusal, "")
+}
+
 // fail answers with a REST error.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, refusal *policy.Refusal, traceID string) {
 	if traceID == "" {
 		traceID = pipeline.NewTrace(r.Header.Get("traceparent")).ID
 	}
-	h.Pipeline.Metrics.Failed(string(refusal.Kind))
 	h.write(w, status, errorBody{errorObject{
 		Code: codes[refusal.Kind], Message: refusal.Message, TraceID: traceID, Timestamp: h.Now().UTC().Format(time.RFC3339Nano),
 		Details: errorDetails{ServerID: h.Pipeline.ServerName(), Endpoint: r.URL.Path, Reason: refusal.Reason, ErrorType: refusal.Kind.ErrorType()},

@@ -84,8 +84,8 @@ func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.fail(w, r, policy.ToolNotFound.HTTPREST(), &policy.Refusal{Kind: policy.ToolNotFound, Reason: "UnknownTool",
-		Message: "No such tool. GET /api/mcp/tools names those that there are."}, "")
+	h.reject(w, r, policy.ToolNotFound.HTTPREST(), &policy.Refusal{Kind: policy.ToolNotFound, Reason: "UnknownTool",
+		Message: "No such tool. GET /api/mcp/tools names those that there are."})
 }
 
 // trueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that begins so

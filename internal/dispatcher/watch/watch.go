@@ -35,8 +35,8 @@ type Options struct {
 	Path string
 	// Revision is the dispatcher's own; empty takes the only revision of the document, as at a desk.
 	Revision string
-	// Apply is called with every snapshot before it counts as in force, never concurrently.
-	Apply func(*registry.Snapshot)
+	// Apply puts a snapshot in force, or says why it cannot be. It is never called concurrently.
+	Apply func(*registry.Snapshot) error
 	// Report is called after every reading that changed Status, never concurrently.
 	Report func(Status)
 	Log    *slog.Logger
@@ -83,7 +83,9 @@ func (w *Watcher) Reload() error {
 	if err != nil {
 		return w.refuse(digest, err)
 	}
-	w.opts.Apply(snapshot)
+	if err := w.opts.Apply(snapshot); err != nil {
+		return w.refuse(digest, fmt.Errorf("registry document: %w", err))
+	}
 	w.seen = digest
 	w.report(Status{Snapshot: snapshot})
 	w.opts.Log.Info("registry document in force", "digest", digest, "sequence", snapshot.Document().Sequence,

@@ -5,6 +5,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -88,12 +89,13 @@ func TestReload(t *testing.T) {
 		"an unknown member is refused, since it might restrict":  {revision: "r1", files: []string{"one", "unknown"}, wantSeq: 1, wantKnown: true, wantError: "surprise"},
 		"a good document after a broken one clears the error":    {revision: "r1", files: []string{"one", "broken", "two"}, wantSeq: 2, wantKnown: true},
 		"a revision that is not named denies all and is unknown": {revision: "r9", files: []string{"one"}, wantSeq: 1},
+		"a document that cannot be put in force is refused":      {revision: "r1", files: []string{"one", "seven"}, wantSeq: 1, wantKnown: true, wantError: "no way to that server"},
 		"at a desk the only revision is taken":                   {files: []string{"one"}, wantSeq: 1, wantKnown: true},
 		"at a desk one of several revisions must be named":       {files: []string{"both"}, wantError: "--revision"},
 	}
 	documents := map[string][]byte{
 		"one": document(t, 1, "r1"), "two": document(t, 2, "r1"), "both": document(t, 3, "r1", "r2"),
-		"broken":  []byte(`{"version":1,`),
+		"seven": document(t, 7, "r1"), "broken": []byte(`{"version":1,`),
 		"unknown": []byte(strings.Replace(string(document(t, 4, "r1")), `"sequence"`, `"surprise":1,"sequence"`, 1)),
 	}
 	for name, tc := range cases {
@@ -102,7 +104,13 @@ func TestReload(t *testing.T) {
 			var applied []int64
 			w := New(Options{
 				Path: v.path(), Revision: tc.revision, Log: slog.New(slog.DiscardHandler),
-				Apply:  func(s *registry.Snapshot) { applied = append(applied, s.Document().Sequence) },
+				Apply: func(s *registry.Snapshot) error {
+					if s.Document().Sequence == 7 {
+						return errors.New("no way to that server")
+					}
+					applied = append(applied, s.Document().Sequence)
+					return nil
+				},
 				Report: func(Status) {},
 			})
 			var err error
@@ -159,7 +167,7 @@ func TestRunSeesASymlinkSwap(t *testing.T) {
 	applied := make(chan int64, 8)
 	w := New(Options{
 		Path: v.path(), Revision: "r1", Log: slog.New(slog.DiscardHandler), Report: func(Status) {},
-		Apply: func(s *registry.Snapshot) { applied <- s.Document().Sequence },
+		Apply: func(s *registry.Snapshot) error { applied <- s.Document().Sequence; return nil },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
