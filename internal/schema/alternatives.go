@@ -25,7 +25,7 @@ func (c collector) alternatives(e *jsonschema.ValidationError) []Violation {
 	own := c.violation(e, "", "")
 	branches := make([]branch, 0, len(e.Causes))
 	for _, cause := range e.Causes {
-		branches = append(branches, newBranch(own.Path, c.collect(cause)))
+		branches = append(branches, newBranch(own.Path, c.render(cause)))
 	}
 	if len(branches) == 0 {
 		own.Message = "fits no alternative"

@@ -31,6 +31,15 @@ func Compile(raw []byte, opts Options) (s *Schema, err error) {
 			s, err = nil, &CompileError{Reason: ReasonInternal, Message: "makes the validator fail, so it is not used"}
 		}
 	}()
+	s, failure := compile(raw, opts)
+	if failure != nil {
+		failure.Path = clip(failure.Path, maxPathBytes)
+		return nil, failure
+	}
+	return s, nil
+}
+
+func compile(raw []byte, opts Options) (*Schema, *CompileError) {
 	doc, failure := read(raw, opts)
 	if failure != nil {
 		return nil, failure
@@ -43,10 +52,7 @@ func Compile(raw []byte, opts Options) (s *Schema, err error) {
 	if failure != nil {
 		return nil, failure
 	}
-	if s, failure = build(doc, outline, dialect, opts); failure != nil {
-		return nil, failure
-	}
-	return s, nil
+	return build(doc, outline, dialect, opts)
 }
 
 // read decodes the schema within the limits on its text, and looks at its root.
@@ -74,7 +80,7 @@ func read(raw []byte, opts Options) (any, *CompileError) {
 // build compiles the decoded schema, bounds its cost, and puts our own keywords in where the library's are not good enough.
 func build(doc any, o *outline, d dialect, opts Options) (*Schema, *CompileError) {
 	c := jsonschema.NewCompiler()
-	patterns := &patternEngine{}
+	patterns := newPatternEngine()
 	c.UseRegexpEngine(patterns.compile)
 	c.DefaultDraft(d.draft)
 	c.UseLoader(denyLoader{})

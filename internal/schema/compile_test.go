@@ -27,6 +27,23 @@ func bomb(n int) string {
 	return b.String()
 }
 
+// manyPatterns makes patterns that are each within the limit.
+func manyPatterns() string {
+	var b strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&b, `"(x{30}){30}%d":{},`, i)
+	}
+	return `{"patternProperties":{` + b.String() + `"a":{}}}`
+}
+
+func manyAnchors() string {
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, `"d%d":{"$dynamicAnchor":"a%d"},`, i, i)
+	}
+	return `{"$defs":{` + b.String() + `"z":true}}`
+}
+
 func TestCompileRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		raw         string
@@ -67,6 +84,8 @@ func TestCompileRefuses(t *testing.T) {
 		"a back-reference":                         {raw: `{"pattern":"(a)\\1"}`, wantReason: schema.ReasonPattern, wantMessage: "back-references"},
 		"a repetition over 1000":                   {raw: `{"pattern":"a{0,2000}"}`, wantReason: schema.ReasonPattern, wantMessage: "1000"},
 		"a pattern of too many instructions":       {raw: `{"pattern":"((a{10}){10}b{10}){9}` + strings.Repeat(`(x{30}){30}`, 12) + `"}`, wantReason: schema.ReasonPattern},
+		"too many instructions in all":             {raw: manyPatterns(), wantReason: schema.ReasonPattern, wantMessage: "100000"},
+		"too many dynamic anchors":                 {raw: manyAnchors(), wantReason: schema.ReasonTooComplex, wantMessage: "64"},
 		"a type that is none":                      {raw: `{"type":"strin"}`, wantReason: schema.ReasonInvalid, wantPath: "/type", wantMessage: `"string"`},
 		"properties that are a list":               {raw: `{"properties":[]}`, wantReason: schema.ReasonInvalid, wantPath: "/properties", wantMessage: "expected object"},
 		"a minLength that is a string":             {raw: `{"properties":{"a":{"minLength":"3"}}}`, wantReason: schema.ReasonInvalid, wantPath: "/properties/a/minLength", wantMessage: "integer"},
@@ -84,6 +103,9 @@ func TestCompileRefuses(t *testing.T) {
 			}
 			if got.Reason != tc.wantReason || tc.wantPath != "" && got.Path != tc.wantPath || !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("got %+v, want %s at %q with %q", got, tc.wantReason, tc.wantPath, tc.wantMessage)
+			}
+			if len(err.Error()) > 4096 {
+				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 			if strings.Contains(err.Error(), "toolgate://") {
 				t.Errorf("an address of our own leaks: %v", err)

@@ -18,8 +18,10 @@ import (
 const (
 	// evaluation is the cost of one evaluation of a subschema, in units. An enum's member costs one unit.
 	evaluation = 16
-	// maxCost is what one instance may cost: 4 million evaluations, about a second.
-	maxCost = 4_000_000 * evaluation
+	// baseCost and costPerByte are what one instance may cost: 250,000 evaluations, some 50 ms, and two more for each of
+	// its bytes, which is more than a schema without repetitions ever needs.
+	baseCost    = 250_000 * evaluation
+	costPerByte = 2 * evaluation
 	// maxPatternWork bounds bytes of the instance times instructions of the largest pattern: seconds at worst.
 	maxPatternWork = 1_000_000_000
 )
@@ -117,7 +119,7 @@ func (c costs) worstMember(n *node) uint64 {
 	return max(addSat(object, c.sum(n.everyKey)), addSat(array, c.sum(n.everyItem)))
 }
 
-// affordable says whether validating v stays within maxCost: by the bound per depth, else by counting exactly.
+// affordable says whether validating v stays within what its size allows: by the bound per depth, else by counting exactly.
 func (m *costModel) affordable(root *node, v any, s *shape) bool {
 	if uint64(s.bytes)*uint64(m.pattern) > maxPatternWork {
 		return false
@@ -126,12 +128,13 @@ func (m *costModel) affordable(root *node, v any, s *shape) bool {
 	for depth, values := range s.perDeep {
 		total = addSat(total, mulSat(values, m.perDeep[depth]))
 	}
-	if total <= maxCost {
+	limit := baseCost + uint64(s.bytes)*costPerByte
+	if total <= limit {
 		return true
 	}
-	c := counter{closures: map[*node]applied{}}
+	c := counter{limit: limit, closures: map[*node]applied{}}
 	c.count(applied{root: 1}, v)
-	return c.cost <= maxCost
+	return c.cost <= limit
 }
 
 // applied counts how often each subschema is applied to one value.
@@ -141,6 +144,7 @@ func (a applied) add(n *node, times uint64) { a[n] = addSat(a[n], times) }
 
 // counter counts the evaluations that an instance leads to, each subschema and value once, with its multiplicity.
 type counter struct {
+	limit    uint64            // stop counting above
 	closures map[*node]applied // what a node applies to the same value, itself included
 	cost     uint64
 }
@@ -160,7 +164,7 @@ func (c *counter) closure(n *node) applied {
 }
 
 func (c *counter) count(roots applied, v any) {
-	if c.cost > maxCost || len(roots) == 0 {
+	if c.cost > c.limit || len(roots) == 0 {
 		return
 	}
 	all := applied{}

@@ -152,27 +152,21 @@ func value(v any) string {
 	return clip(strings.TrimSuffix(b.String(), "\n"), maxValueBytes)
 }
 
-func valueList(vs []any) string {
-	texts := make([]string, 0, len(vs))
-	for _, v := range vs {
-		texts = append(texts, value(v))
-	}
-	return list(texts)
-}
+func valueList(vs []any) string { return list(vs, value) }
 
-func quoteList(names []string) string {
-	texts := make([]string, 0, len(names))
-	for _, name := range names {
-		texts = append(texts, quote(name))
-	}
-	return list(texts)
-}
+func quoteList(names []string) string { return list(names, quote) }
 
-func list(texts []string) string {
-	if more := len(texts) - maxListed; more > 0 {
-		return strings.Join(texts[:maxListed], ", ") + fmt.Sprintf(" and %d more", more)
+// list writes the first of the values.
+func list[T any](vs []T, write func(T) string) string {
+	texts := make([]string, 0, maxListed)
+	for _, v := range vs[:min(len(vs), maxListed)] {
+		texts = append(texts, write(v))
 	}
-	return strings.Join(texts, ", ")
+	text := strings.Join(texts, ", ")
+	if more := len(vs) - maxListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // decimal writes a number as people do, where it is not too long for that.

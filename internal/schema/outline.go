@@ -27,6 +27,9 @@ var (
 	refKeywords = []string{"$dynamicRef", "$recursiveRef", "$ref"}
 )
 
+// maxDynamicAnchors bounds the subschemas that a dynamic reference may reach: each such reference counts as one to all.
+const maxDynamicAnchors = 64
+
 // outline is what a first walk over a schema's text finds: enough to choose the dialect, and to say where a reference
 // stands that the compiler can't resolve.
 type outline struct {
@@ -64,7 +67,10 @@ func (o *outline) walk(path string, v any) *CompileError {
 	if err := checkCounts(path, obj); err != nil {
 		return err
 	}
-	o.note(path, obj)
+	if o.note(path, obj); len(o.dynamicAnchors) > maxDynamicAnchors {
+		return &CompileError{Path: path, Reason: ReasonTooComplex, Message: fmt.Sprintf(
+			"is one of more than %d targets of dynamic references", maxDynamicAnchors)}
+	}
 	return o.descend(path, obj)
 }
 

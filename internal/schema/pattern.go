@@ -15,13 +15,34 @@ import (
 )
 
 // MaxPatternSize is the number of instructions that one regular expression may compile to: RE2 is linear in the text,
-// and this is the factor.
+// and this is the factor. All patterns of a schema together may have ten times as many.
 const MaxPatternSize = 10_000
 
-// patternEngine compiles the patterns of one schema and remembers the largest.
-type patternEngine struct{ largest int }
+// patternEngine compiles the patterns of one schema, each once: the metaschema asks for each one, too.
+type patternEngine struct {
+	known   map[string]patternResult
+	largest int // instructions of the largest pattern
+	sum     int // of all of them
+}
 
+type patternResult struct {
+	pattern jsonschema.Regexp
+	err     error
+}
+
+func newPatternEngine() *patternEngine { return &patternEngine{known: map[string]patternResult{}} }
+
+// compile implements jsonschema.RegexpEngine.
 func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
+	result, known := e.known[pattern]
+	if !known {
+		result.pattern, result.err = e.compileNew(pattern)
+		e.known[pattern] = result
+	}
+	return result.pattern, result.err
+}
+
+func (e *patternEngine) compileNew(pattern string) (jsonschema.Regexp, error) {
 	translated := translateEscapes(pattern)
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err != nil {
@@ -31,10 +52,11 @@ func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, patternError(err)
 	}
-	if len(program.Inst) > MaxPatternSize {
-		return nil, fmt.Errorf("compiles to more than %d instructions", MaxPatternSize)
+	size := len(program.Inst)
+	e.largest, e.sum = max(e.largest, size), e.sum+size
+	if size > MaxPatternSize || e.sum > 10*MaxPatternSize {
+		return nil, fmt.Errorf("it compiles to more than %d instructions, or all of the schema to more than %d", MaxPatternSize, 10*MaxPatternSize)
 	}
-	e.largest = max(e.largest, len(program.Inst))
 	re, err := regexp.Compile(translated)
 	if err != nil {
 		return nil, patternError(err)
@@ -56,7 +78,7 @@ func patternError(err error) error {
 	if !errors.As(err, &parse) {
 		return err
 	}
-	fragment := strconv.QuoteToGraphic(parse.Expr)
+	fragment := strconv.QuoteToGraphic(clip(parse.Expr, maxNameBytes))
 	switch {
 	case strings.HasPrefix(parse.Expr, "(?=") || strings.HasPrefix(parse.Expr, "(?!") || strings.HasPrefix(parse.Expr, "(?<"):
 		return fmt.Errorf("RE2, which never backtracks, has no lookahead and no lookbehind (%s)", fragment)

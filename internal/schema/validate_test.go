@@ -210,6 +210,15 @@ func TestCostIsBounded(t *testing.T) {
 	}
 }
 
+// TestMillionsOfViolations: words are made for those that are told alone.
+func TestMillionsOfViolations(t *testing.T) {
+	s := compile(t, `{"items":{"enum":[`+strings.Repeat(`"aaaaaaaaaaaaaaaaaaaa",`, 15)+`"b"]}}`, schema.Options{})
+	vs := s.Validate([]byte(`[` + strings.Repeat(`1,`, 500_000) + `1]`))
+	if len(vs) != schema.MaxViolations || vs[0].Path != "/0" || vs[0].Keyword != "enum" {
+		t.Errorf("%d violations, the first %+v", len(vs), vs[0])
+	}
+}
+
 // alike makes all ways to bracket n ones: distinct values that a hash without brackets can't tell apart.
 func alike(n int) string {
 	shapes := [][]string{{"1"}}

@@ -22,13 +22,7 @@ const (
 
 // violations turns the library's tree of causes into a flat list, in a fixed order.
 func (s *Schema) violations(failed *jsonschema.ValidationError) []Violation {
-	vs := collector{s.graph}.collect(failed)
-	slices.SortFunc(vs, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.SchemaPath, b.SchemaPath),
-			cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Message, b.Message))
-	})
-	vs = slices.Compact(vs)
-	return vs[:min(len(vs), MaxViolations)]
+	return collector{s.graph}.render(failed)
 }
 
 // explainMeta tells the first reason why the metaschema refuses a schema.
@@ -67,13 +61,77 @@ func badRegex(e *jsonschema.ValidationError) (path string, cause error) {
 	return "", nil
 }
 
-// collector flattens causes. It looks up subschemas to say what would have been valid.
+// collector puts faults into words. It looks up subschemas to say what would have been valid.
 type collector struct{ graph *graph }
 
-func (c collector) collect(e *jsonschema.ValidationError) []Violation {
-	switch k := e.ErrorKind.(type) {
+// render puts the first faults of a tree into words. An instance can have millions; words for all would cost far more than
+// finding them did.
+func (c collector) render(failed *jsonschema.ValidationError) []Violation {
+	var first faults
+	first.gather(failed)
+	vs := make([]Violation, 0, len(first))
+	for _, e := range first {
+		vs = append(vs, c.words(e)...)
+	}
+	slices.SortFunc(vs, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.SchemaPath, b.SchemaPath),
+			cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Message, b.Message))
+	})
+	vs = slices.Compact(vs)
+	return vs[:min(len(vs), MaxViolations)]
+}
+
+// faults are the first MaxViolations leaves of a tree of causes, in a fixed order, each once. An anyOf or oneOf is a leaf.
+type faults []*jsonschema.ValidationError
+
+func (f *faults) gather(e *jsonschema.ValidationError) {
+	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
-		return c.collectAll(e.Causes)
+		for _, cause := range e.Causes {
+			f.gather(cause)
+		}
+	default:
+		f.insert(e)
+	}
+}
+
+func (f *faults) insert(e *jsonschema.ValidationError) {
+	if len(*f) == MaxViolations && compareFaults(e, (*f)[MaxViolations-1]) >= 0 {
+		return
+	}
+	at, known := slices.BinarySearchFunc(*f, e, compareFaults)
+	if known {
+		return
+	}
+	*f = slices.Insert(*f, at, e)
+	*f = (*f)[:min(len(*f), MaxViolations)]
+}
+
+// compareFaults orders by instance location, then by place in the schema. Equal faults say the same.
+func compareFaults(a, b *jsonschema.ValidationError) int {
+	if c := cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.SchemaURL, b.SchemaURL)); c != 0 {
+		return c
+	}
+	return slices.Compare(faultName(a), faultName(b))
+}
+
+// faultName tells the faults of one subschema at one place apart.
+func faultName(e *jsonschema.ValidationError) []string {
+	switch k := e.ErrorKind.(type) {
+	case nil:
+		return nil
+	case *kind.PropertyNames:
+		return []string{"propertyNames", k.Property}
+	case *kind.Not:
+		return []string{"not"} // the library leaves it out
+	default:
+		return k.KeywordPath()
+	}
+}
+
+// words puts one fault into words.
+func (c collector) words(e *jsonschema.ValidationError) []Violation {
+	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
 		return c.alternatives(e)
 	case *kind.OneOf:
@@ -98,30 +156,20 @@ func (c collector) collect(e *jsonschema.ValidationError) []Violation {
 	}
 }
 
-func (c collector) collectAll(causes []*jsonschema.ValidationError) []Violation {
-	vs := make([]Violation, 0, len(causes))
-	for _, cause := range causes {
-		vs = append(vs, c.collect(cause)...)
-	}
-	return vs
-}
-
 // violation places a text at the error's location and keyword.
 func (c collector) violation(e *jsonschema.ValidationError, message, expected string) Violation {
 	v := Violation{Path: clip(pointer(e.InstanceLocation), maxPathBytes), Message: message, Expected: expected}
 	v.SchemaPath = schemaPointer(e.SchemaURL)
-	if e.ErrorKind == nil {
+	if _, ok := e.ErrorKind.(*kind.PropertyNames); ok {
+		v.Keyword = "propertyNames"
+		v.SchemaPath += "/propertyNames"
 		return v
 	}
-	keyword := e.ErrorKind.KeywordPath()
-	if _, ok := e.ErrorKind.(*kind.Not); ok {
-		keyword = []string{"not"} // the library leaves it out
-	}
+	keyword := faultName(e)
 	v.SchemaPath += pointer(keyword)
-	switch {
-	case len(keyword) > 0:
+	if len(keyword) > 0 {
 		v.Keyword = keyword[0]
-	default: // a `false` in the place of a schema: name the keyword that holds it
+	} else { // a `false` in the place of a schema: name the keyword that holds it
 		v.Keyword = lastKeyword(v.SchemaPath)
 	}
 	return v
@@ -149,6 +197,7 @@ func (c collector) subschema(e *jsonschema.ValidationError) *jsonschema.Schema {
 // missing gives one violation per absent member. The path is the object that lacks it.
 func (c collector) missing(e *jsonschema.ValidationError, names []string, because string) []Violation {
 	sch := c.subschema(e)
+	names = names[:min(len(names), MaxViolations)]
 	vs := make([]Violation, 0, len(names))
 	for _, name := range names {
 		text := fmt.Sprintf("misses the required member %s", quote(name))
@@ -170,6 +219,8 @@ func (c collector) undeclared(e *jsonschema.ValidationError, names []string) []V
 	if sch := c.subschema(e); sch != nil && len(sch.Properties) > 0 {
 		want = "only members named " + quoteList(sortedKeys(sch.Properties))
 	}
+	names = slices.Sorted(slices.Values(names))
+	names = names[:min(len(names), MaxViolations)]
 	vs := make([]Violation, 0, len(names))
 	for _, name := range names {
 		v := c.violation(e, fmt.Sprintf("the member %s is not declared", quote(clip(name, maxNameBytes))), want)
@@ -181,8 +232,14 @@ func (c collector) undeclared(e *jsonschema.ValidationError, names []string) []V
 
 func (c collector) badName(e *jsonschema.ValidationError, name string) Violation {
 	v := c.violation(e, fmt.Sprintf("the member name %s is not allowed", quote(clip(name, maxNameBytes))), "")
-	if causes := c.collectAll(e.Causes); len(causes) > 0 && causes[0].Expected != "" {
-		v.Expected = "names that are " + causes[0].Expected
+	var first faults
+	for _, cause := range e.Causes {
+		first.gather(cause)
+	}
+	if len(first) > 0 {
+		if vs := c.words(first[0]); vs[0].Expected != "" {
+			v.Expected = "names that are " + vs[0].Expected
+		}
 	}
 	return v
 }
