@@ -35,6 +35,10 @@ const (
 
 // exchange posts a request. A JSON answer is read here, an event stream in a goroutine of its own.
 func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
+	headers, err := w.mirror(ctx, p)
+	if err != nil {
+		return err
+	}
 	streaming, cancel := context.WithCancel(w.conn.Context())
 	stop := context.AfterFunc(ctx, cancel)
 	p.Leave = func() {
@@ -44,7 +48,7 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 		}
 	}
 	p.MarkSent()
-	resp, err := w.send(streaming, http.MethodPost, message, w.modernHeaders(p)) //nolint:contextcheck // ends with ctx, until the answer has come
+	resp, err := w.send(streaming, http.MethodPost, message, headers) //nolint:contextcheck // ends with ctx, until the answer has come
 	if err != nil {
 		cancel()
 		return w.broken(ctx, err)

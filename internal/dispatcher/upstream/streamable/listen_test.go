@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -158,78 +156,6 @@ func TestCAFile(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// modern is a server that speaks 2026-07-28 only.
-func modern(seen chan<- http.Header, bodies chan<- string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		m, err := readMessage(r)
-		if err != nil || r.Method != http.MethodPost {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		seen <- r.Header
-		bodies <- string(m.Params)
-		version, _ := jsonrpc.String(m.MetaMember("io.modelcontextprotocol/protocolVersion"))
-		switch {
-		case version != "2026-07-28" || r.Header.Get(headerVersion) != version || r.Header.Get(headerMethod) != m.Method:
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write(jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: -32602, Message: "_meta is missing"}))
-		case m.Method == "server/discover":
-			reply(w, m.ID, `{"resultType":"complete","supportedVersions":["2027-01-01","2026-07-28"],"capabilities":{"tools":{}}}`)
-		case m.Method == "tools/list":
-			reply(w, m.ID, `{"resultType":"complete","tools":[],"ttlMs":1,"cacheScope":"private"}`)
-		default:
-			startStream(w)("data: " + response(m.ID, `{"resultType":"complete"}`) + "\n\n")
-		}
-	}
-}
-
-func readMessage(r *http.Request) (jsonrpc.Message, error) {
-	body := make([]byte, r.ContentLength)
-	if _, err := r.Body.Read(body); err != nil && len(body) == 0 {
-		return jsonrpc.Message{}, err
-	}
-	return jsonrpc.Parse(body, jsonrpc.Limits{})
-}
-
-func TestModernServer(t *testing.T) {
-	seen, bodies := make(chan http.Header, 100), make(chan string, 100)
-	url := serve(t, modern(seen, bodies)).URL
-	d := newDialer(t, Options{URL: url})
-	for dialled := range 2 {
-		conn, err := d.Dial(t.Context(), upstream.Hello{Capabilities: []byte(`{"sampling":{}}`)}, newRecorder())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info := conn.Info(); info.Era != upstream.Modern || info.ProtocolVersion != "2026-07-28" {
-			t.Errorf("info %+v", info)
-		}
-		if want := 2 - dialled; len(seen) != want {
-			t.Errorf("%d requests to connect for the %d. time, want %d", len(seen), dialled+1, want)
-		}
-		if _, err := conn.Catalogue(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for len(seen) > 0 {
-			<-seen
-			<-bodies
-		}
-		if got, err := call(t, conn, `{"name":"grüße","_meta":{}}`); err != nil || got != `{"resultType":"complete"}` {
-			t.Errorf("got %s, %v", got, err)
-		}
-		h := <-seen
-		want := []string{"tools/call", "=?base64?Z3LDvMOfZQ==?=", "2026-07-28", ""}
-		if diff := cmp.Diff(want, []string{h.Get(headerMethod), h.Get(headerName), h.Get(headerVersion), h.Get(headerSession)}); diff != "" {
-			t.Errorf("headers (-want +got):\n%s", diff)
-		}
-		if body := <-bodies; !strings.Contains(body, `"io.modelcontextprotocol/clientCapabilities":{"sampling":{}}`) {
-			t.Errorf("params %s", body)
-		}
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

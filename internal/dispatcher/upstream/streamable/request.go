@@ -6,7 +6,6 @@ package streamable
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +25,6 @@ import (
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
 	headerLastID  = "Last-upstream.Event-Id"
 )
 
@@ -94,36 +91,6 @@ func unauthorized(err error, h registry.HeaderFile) *upstream.Error {
 	return upstream.Fail(registry.FailUnauthorized, err, "The value of the header %s cannot be read from its file: %s.", h.Name, err)
 }
 
-// modernHeaders mirror the body, as revision 2026-07-28 asks of clients (Transports, streamable HTTP).
-func (w *wire) modernHeaders(p *link.Call) map[string]string {
-	if !w.modern() {
-		return nil
-	}
-	headers := map[string]string{headerMethod: p.Method}
-	key := ""
-	switch p.Method {
-	case "tools/call", "prompts/get":
-		key = "name"
-	case "resources/read":
-		key = "uri"
-	}
-	raw, _ := jsonrpc.Member(p.Params, key)
-	if name, ok := jsonrpc.String(raw); ok && key != "" {
-		headers[headerName] = headerText(name)
-	}
-	return headers
-}
-
-// headerText writes a text so that it survives as a header: as it is where that is safe, else in base64.
-func headerText(s string) string {
-	const prefix, suffix = "=?base64?", "?="
-	plain := strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
-	if plain && !strings.HasPrefix(s, prefix) {
-		return s
-	}
-	return prefix + base64.StdEncoding.EncodeToString([]byte(s)) + suffix
-}
-
 // reason takes the URL off an error of the HTTP client: it may hold secrets.
 func reason(err error) error {
 	var u *url.Error
@@ -170,6 +137,9 @@ func (w *wire) refused(resp *http.Response, p *link.Call) error {
 		w.conn.Fail(e)
 		return e
 	case isError && p != nil:
+		if m.Error.Code == codeHeaderMismatch {
+			w.conn.Outdate() // no retry: the next call is to be decided on by the definition as it is now
+		}
 		w.conn.Settle(p, link.Answer{Reply: upstream.Reply{Error: m.Clone().Error}})
 		return nil
 	}

@@ -69,6 +69,21 @@ func (c *Clock) ring() {
 
 // Pending waits until a timer is set, and returns how long it still runs; of several the shortest.
 func (c *Clock) Pending() time.Duration {
+	var least time.Duration
+	c.await(func(d time.Duration) bool {
+		least = d
+		return true
+	})
+	return least
+}
+
+// Await waits until the timer that rings next still runs for d.
+func (c *Clock) Await(d time.Duration) {
+	c.await(func(least time.Duration) bool { return least == d })
+}
+
+// await waits until the time to the next ring fits.
+func (c *Clock) await(fits func(time.Duration) bool) {
 	for {
 		c.mu.Lock()
 		least, found := time.Duration(0), false
@@ -79,8 +94,8 @@ func (c *Clock) Pending() time.Duration {
 		}
 		set := c.set
 		c.mu.Unlock()
-		if found {
-			return least
+		if found && fits(least) {
+			return
 		}
 		<-set
 	}

@@ -1,0 +1,132 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package streamable
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// The headers that mirror a request of revision 2026-07-28, and the member of a schema that asks for one of its own.
+const (
+	headerMethod = "Mcp-Method"
+	headerName   = "Mcp-Name"
+	paramPrefix  = "Mcp-Param-"
+	annotation   = "x-mcp-header"
+)
+
+// codeHeaderMismatch is how a server says that headers and body differ: the tool's definition has changed.
+const codeHeaderMismatch = -32020
+
+// mirror gives the headers that mirror the body, as revision 2026-07-28 asks of clients (Transports, streamable HTTP).
+func (w *wire) mirror(ctx context.Context, p *link.Call) (map[string]string, error) {
+	if !w.modern() {
+		return nil, nil
+	}
+	headers := map[string]string{headerMethod: p.Method}
+	key := ""
+	switch p.Method {
+	case "tools/call", "prompts/get":
+		key = "name"
+	case "resources/read":
+		key = "uri"
+	}
+	raw, _ := jsonrpc.Member(p.Params, key)
+	name, ok := jsonrpc.String(raw)
+	if key == "" || !ok {
+		return headers, nil
+	}
+	headers[headerName] = headerText(name)
+	if p.Method != "tools/call" {
+		return headers, nil
+	}
+	return headers, w.mirrorArguments(ctx, name, p.Params, headers)
+}
+
+// mirrorArguments adds the headers that the tool's schema asks for.
+func (w *wire) mirrorArguments(ctx context.Context, name string, params []byte, headers map[string]string) error {
+	catalogue, err := w.conn.Catalogue(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tool := range catalogue.Tools {
+		if tool.Name != name {
+			continue
+		}
+		arguments, _ := jsonrpc.Member(params, "arguments")
+		if err := (&mirroring{headers, map[string]bool{}}).walk(tool.InputSchema, arguments); err != nil {
+			return upstream.Fail(registry.FailCatalogue, err, "The tool cannot be called over streamable HTTP: %s.", err)
+		}
+	}
+	return nil
+}
+
+// token is a field name (RFC 9110, section 5.1).
+var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$")
+
+// mirroring collects the headers of one call.
+type mirroring struct {
+	headers map[string]string
+	taken   map[string]bool // names in lower case
+}
+
+// walk goes through the properties of a schema, and adds a header for each that is annotated and has a value.
+func (m *mirroring) walk(schema, value []byte) error {
+	properties, _ := jsonrpc.Member(schema, "properties")
+	for property, sub := range jsonrpc.Members(properties) {
+		inner, _ := jsonrpc.Member(value, property)
+		if raw, annotated := jsonrpc.Member(sub, annotation); annotated {
+			name, _ := jsonrpc.String(raw)
+			if err := m.add(name, inner); err != nil {
+				return err
+			}
+		}
+		if err := m.walk(sub, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mirroring) add(name string, value []byte) error {
+	key := strings.ToLower(name)
+	switch {
+	case !token.MatchString(name):
+		return fmt.Errorf("the %s of a property is no header name", annotation)
+	case m.taken[key]:
+		return fmt.Errorf("two properties have the same %s", annotation)
+	}
+	m.taken[key] = true
+	switch {
+	case value == nil, jsonrpc.IsNull(value):
+		return nil
+	case jsonrpc.IsObject(value), jsonrpc.IsArray(value):
+		return errors.New("an argument that a header mirrors must be a string, a number or a boolean")
+	}
+	text, ok := jsonrpc.String(value)
+	if !ok {
+		text = string(value)
+	}
+	m.headers[paramPrefix+name] = headerText(text)
+	return nil
+}
+
+// headerText writes a text so that it survives as a header: as it is where that is safe, else in base64.
+func headerText(s string) string {
+	const prefix, suffix = "=?base64?", "?="
+	plain := strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+	if plain && !strings.HasPrefix(s, prefix) {
+		return s
+	}
+	return prefix + base64.StdEncoding.EncodeToString([]byte(s)) + suffix
+}
