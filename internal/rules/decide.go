@@ -45,9 +45,7 @@ func decide(sets []*Compiled, in Input, trace bool) Decision {
 	v := verdict{a: newActivation(&in), trace: trace}
 	for _, c := range sets {
 		if c.Governs(in.Tool, in.Call.Method) {
-			for _, f := range c.findings(v.a) {
-				v.take(&f)
-			}
+			c.findings(v.a, v.take)
 		}
 	}
 	sortHits(v.d.Warnings)
@@ -62,11 +60,11 @@ type verdict struct {
 	d       Decision
 	a       *activation
 	trace   bool
-	winners [3]*finding // by class
-	failed  *finding    // a Warn that failed: it decides nothing, but the verdict is at least Warn
+	winners [classes]finding // by class; one without a set is none
+	failed  finding          // a Warn that failed: it decides nothing, but the verdict is at least Warn
 }
 
-func (v *verdict) take(f *finding) {
+func (v *verdict) take(f finding) {
 	if v.trace {
 		v.d.Trace = append(v.d.Trace, f.hit(v.a))
 	}
@@ -85,7 +83,7 @@ func (v *verdict) take(f *finding) {
 	if !f.decides() {
 		place = &v.failed
 	}
-	if *place == nil || before(f, *place) < 0 {
+	if place.set == nil || before(&f, place) < 0 {
 		*place = f
 	}
 }
@@ -93,15 +91,22 @@ func (v *verdict) take(f *finding) {
 // settle takes the strictest of the classes' verdicts.
 func (v *verdict) settle() {
 	var strictest *finding
-	for _, f := range append(v.winners[:], v.failed) {
-		if f != nil && (strictest == nil || strictness(f.action()) > strictness(strictest.action())) {
-			strictest = f
-		}
+	for i := range v.winners {
+		strictest = stricter(strictest, &v.winners[i])
 	}
+	strictest = stricter(strictest, &v.failed)
 	if strictest == nil {
 		return
 	}
 	h := strictest.hit(v.a)
 	v.d.Action, v.d.Set, v.d.Rule = h.Action, h.Set, h.Rule
 	v.d.Message, v.d.Error, v.d.Violations = h.Message, h.Error, h.Violations
+}
+
+// stricter gives the stricter of two findings, the first on a tie.
+func stricter(f, g *finding) *finding {
+	if g.set == nil || f != nil && strictness(f.action()) >= strictness(g.action()) {
+		return f
+	}
+	return g
 }

@@ -49,16 +49,16 @@ type finding struct {
 }
 
 // findings evaluates every rule of a set on one call.
-func (c *Compiled) findings(a *activation) []finding {
+func (c *Compiled) findings(a *activation, take func(finding)) {
 	if c.broken != "" {
-		return []finding{{set: c, outcome: Failed, err: brokenError(c.broken)}}
+		take(finding{set: c, outcome: Failed, err: brokenError(c.broken)})
+		return
 	}
-	found := make([]finding, len(c.rules))
 	for i := range c.rules {
-		found[i] = c.rules[i].evaluate(a)
-		found[i].set = c
+		f := c.rules[i].evaluate(a)
+		f.set = c
+		take(f)
 	}
-	return found
 }
 
 // brokenError is why a set is broken.
@@ -156,6 +156,9 @@ func strictness(a Action) int {
 		return 4 // never compiled; deny
 	}
 }
+
+// classes is the number of classes that decide calls.
+const classes = 3
 
 // class ranks types, the highest first. A type that nobody knows, which only a broken set can have, is of the highest.
 func class(t Type) int {
