@@ -116,12 +116,16 @@ func (f *initFlags) read(ctx context.Context, dialer upstream.Dialer) (*registry
 // admitted admits every definition that can be served, and withholds the others with the reason.
 func admitted(catalogue *upstream.Catalogue) []registry.Tool {
 	tools := make([]registry.Tool, 0, len(catalogue.Tools))
-	seen := map[string]bool{}
+	at := map[string]int{}
 	for _, t := range catalogue.Tools {
-		if t.Name == "" || seen[t.Name] {
-			continue // nobody could call it by its name
+		if i, twice := at[t.Name]; twice {
+			tools[i] = registry.Tool{Name: t.Name, Withheld: "DuplicateName", Message: "the server lists more than one tool of this name"}
+			continue
 		}
-		seen[t.Name] = true
+		if t.Name == "" {
+			continue // nobody could call it
+		}
+		at[t.Name] = len(tools)
 		tool := registry.Tool{Name: t.Name, Digest: t.Digest}
 		if t.Err != nil {
 			tool = registry.Tool{Name: t.Name, Withheld: "InvalidSchema", Message: t.Err.Error()}
@@ -181,7 +185,7 @@ func (f *initFlags) write(doc *registry.Document, e env) error {
 		_, err = e.stdout.Write(text.Bytes())
 		return err
 	}
-	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // no secret is in it
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s is there already: remove it, or name another file with --out", f.out)
 	}

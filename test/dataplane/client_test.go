@@ -6,6 +6,7 @@ package dataplane
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ const (
 type client struct {
 	t       testing.TB
 	url     string
+	accept  string // both kinds of answers if empty
 	session string
 	ids     atomic.Int64
 }
@@ -117,7 +119,7 @@ func (c *client) send(body string, headers ...string) (*answer, error) {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("Accept", cmp.Or(c.accept, "application/json, text/event-stream"))
 	if c.session != "" {
 		request.Header.Set("Mcp-Session-Id", c.session)
 	}

@@ -49,8 +49,9 @@ func checkHeaders(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 
 // decodeHeader reads a value that may be wrapped as =?base64?...?=.
 func decodeHeader(value string) (string, bool) {
-	encoded, wrapped := strings.CutPrefix(value, "=?base64?")
-	if encoded, wrapped = strings.CutSuffix(encoded, "?="); !wrapped || !strings.HasPrefix(value, "=?base64?") {
+	encoded, begins := strings.CutPrefix(value, "=?base64?")
+	encoded, ends := strings.CutSuffix(encoded, "?=")
+	if !begins || !ends {
 		return value, true
 	}
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
@@ -64,8 +65,8 @@ func (h *Handler) checkParamHeaders(header http.Header, call policy.Call) *polic
 	if catalogue == nil {
 		return nil
 	}
-	tool, ok := pipeline.View(catalogue).Lookup(call.Tool)
-	if !ok {
+	tool, err := pipeline.View(catalogue).Lookup(call.Tool)
+	if err != nil {
 		return nil
 	}
 	for name, value := range mirrored(tool.InputSchema, call.Arguments) {

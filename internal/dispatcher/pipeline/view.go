@@ -10,18 +10,27 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// View is a catalogue as policy looks at it. A tool whose definition cannot be served is not in it.
+// View is a catalogue as policy looks at it.
 func View(c *upstream.Catalogue) policy.View { return view{c} }
 
 type view struct{ *upstream.Catalogue }
 
-func (v view) Lookup(name string) (catalog.Tool, bool) {
+func (v view) Lookup(name string) (catalog.Tool, error) {
+	var found *upstream.CatalogueTool
 	for i := range v.Tools {
-		if t := &v.Tools[i]; t.Name == name {
-			return t.Tool, t.Err == nil
+		t := &v.Tools[i]
+		switch {
+		case t.Name != name:
+		case found != nil:
+			return found.Tool, policy.ErrDuplicateName // nobody knows which of them a call would reach
+		default:
+			found = t
 		}
 	}
-	return catalog.Tool{}, false
+	if found == nil {
+		return catalog.Tool{}, policy.ErrNotListed
+	}
+	return found.Tool, found.Err
 }
 
 // complete says whether a modern result is the whole answer: this release declares none of the capabilities that would

@@ -27,9 +27,12 @@ const (
 // catalogue is a View over definitions.
 type catalogue map[string]catalog.Tool
 
-func (c catalogue) Lookup(name string) (catalog.Tool, bool) {
+func (c catalogue) Lookup(name string) (catalog.Tool, error) {
 	t, ok := c[name]
-	return t, ok
+	if !ok {
+		return t, ErrNotListed
+	}
+	return t, nil
 }
 
 func parse(t *testing.T, def string) catalog.Tool {

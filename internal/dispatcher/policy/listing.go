@@ -31,8 +31,8 @@ func (e *Engine) Listing(view View, trusted bool) []ListedTool {
 	}
 	listed := make([]ListedTool, 0, len(e.snapshot.Tools()))
 	for _, reg := range e.snapshot.Tools() {
-		seen, ok := view.Lookup(reg.Name)
-		if !ok || reg.Withheld != "" || seen.TaskRequired || !e.digestAdmitted(reg, seen) {
+		seen, err := view.Lookup(reg.Name)
+		if err != nil || reg.Withheld != "" || seen.TaskRequired || !e.digestAdmitted(reg, seen) {
 			continue
 		}
 		v := e.effective(seen, reg)

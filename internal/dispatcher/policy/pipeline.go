@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -119,10 +120,9 @@ func admitted(e *Engine, f *flow) *Refusal {
 	if t.Withheld != "" && t.Withheld != withheldDisabled {
 		return &Refusal{Kind: Denied, Reason: t.Withheld, Message: fmt.Sprintf("Tool %q is withheld: %s", t.Name, sentence(t))}
 	}
-	seen, listed := f.view.Lookup(t.Name)
-	if !listed {
-		return &Refusal{Kind: Denied, Reason: "Gone", Message: fmt.Sprintf(
-			"Tool %q is not listed by its server at this moment. tools/list names the tools that can be called.", t.Name)}
+	seen, err := f.view.Lookup(t.Name)
+	if err != nil {
+		return unservable(t.Name, err)
 	}
 	if seen.TaskRequired {
 		return &Refusal{Kind: Denied, Reason: "TaskRequired", Message: fmt.Sprintf(
@@ -142,6 +142,22 @@ func admitted(e *Engine, f *flow) *Refusal {
 	}
 	f.Tool = seen
 	return nil
+}
+
+// unservable refuses a tool that is not listed as one that could be called.
+func unservable(name string, err error) *Refusal {
+	refusal := &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+		"Tool %q is withheld: its definition cannot be served (%v).", name, err)}
+	switch {
+	case errors.Is(err, ErrNotListed):
+		refusal.Reason, refusal.Message = "Gone", fmt.Sprintf(
+			"Tool %q is not listed by its server at this moment. tools/list names the tools that can be called.", name)
+	case errors.Is(err, ErrDuplicateName):
+		refusal.Reason = "DuplicateName"
+	case errors.Is(err, catalog.ErrNoInputSchema):
+		refusal.Reason = "NoInputSchema"
+	}
+	return refusal
 }
 
 func sentence(t *registry.Tool) string {

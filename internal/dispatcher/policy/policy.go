@@ -8,6 +8,7 @@
 package policy
 
 import (
+	"errors"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -36,8 +37,16 @@ type Call struct {
 
 // View is a connection's catalogue: what the server lists there.
 type View interface {
-	Lookup(name string) (catalog.Tool, bool)
+	// Lookup gives the tool. The error is ErrNotListed, or says why what the server lists cannot be served; the tool then
+	// still has the digest that it is listed with.
+	Lookup(name string) (catalog.Tool, error)
 }
+
+// What Lookup may say beside what is wrong with a definition (catalog.ParseTool).
+var (
+	ErrNotListed     = errors.New("the server does not list the tool")
+	ErrDuplicateName = errors.New("the server lists more than one tool of this name")
+)
 
 // Stage names a stage of the pipeline.
 type Stage string

@@ -4,11 +4,12 @@
 package scripted
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 )
 
-// ServeHTTP answers over streamable HTTP: without sessions, and with plain JSON.
+// ServeHTTP answers over streamable HTTP, without sessions: with plain JSON, or with an event stream.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -27,7 +28,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
+	if s.Stream {
+		w.Header().Set("Content-Type", "text/event-stream")
+		reply = fmt.Appendf(nil, "event: message\ndata: %s\n\n", reply)
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	_, _ = w.Write(reply) // a reader that has gone shows in its own test
 }
 
@@ -37,4 +43,3 @@ func (s *Server) Close() error {
 	defer s.mu.Unlock()
 	return s.read.Close()
 }
-

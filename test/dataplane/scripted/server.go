@@ -37,6 +37,8 @@ type Options struct {
 	Mood Mood
 	// Lines says that messages may hold line breaks, as they may over HTTP.
 	Lines bool
+	// Stream says that answers over HTTP are event streams.
+	Stream bool
 }
 
 // Server answers messages.
