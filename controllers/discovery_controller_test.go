@@ -183,27 +183,6 @@ var _ = Describe("Discovery", func() {
 		Expect(inDocument("odd name").Withheld).To(BeEmpty())
 	})
 
-	It("withholds both of two objects that claim one tool", func() {
-		pod := listing(definition("read_file", readOnly))
-		second := w.tool("files", "read_file", "files.mine")
-		second.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
-		w.create(second)
-		w.settleEnforced(pod)
-		Expect(registered("files.read-file")).To(Equal("False/DuplicateName"))
-		Expect(registered("files.mine")).To(Equal("False/DuplicateName"))
-		Expect(inDocument("read_file").Withheld).To(Equal("DuplicateName"))
-	})
-
-	It("makes no second object of a tool whose name another holds", func() {
-		w.create(w.tool("files", "other", "files.read-file"))
-		pod := listing(definition("read_file", readOnly))
-		w.settleEnforced(pod)
-		Expect(w.getTool("files.read-file").Spec.ToolName).To(Equal("other"))
-		for _, rev := range w.decoded("files").Revisions {
-			Expect(rev.Tools).NotTo(ContainElement(HaveField("Name", "read_file")))
-		}
-	})
-
 	It("owns an object only while no person has a word in it", func() {
 		pod := listing(definition("read_file", readOnly))
 		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).NotTo(BeNil())

@@ -6,11 +6,9 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -44,7 +42,7 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 			log.FromContext(ctx).Info("A tool has no MCPTool because another holds its name", "tool", name, "mcpTool", object)
 			continue
 		}
-		if err := r.applyTool(ctx, d.server, object, name, true); err != nil {
+		if err := r.applyTool(ctx, render.Tool(d.server, object, name, true)); err != nil {
 			return made, err
 		}
 		made = true
@@ -74,41 +72,27 @@ func (r *DiscoveryReconciler) applyMetadata(ctx context.Context, d *discovery, t
 	owned := !render.OwnedByPeople(t)
 	ref := metav1.GetControllerOf(t)
 	labelled := true
-	for k, v := range toolLabels(d.server.Name) {
+	for k, v := range render.ToolLabels(d.server.Name) {
 		labelled = labelled && t.Labels[k] == v
 	}
 	if labelled && owned == (ref != nil && ref.UID == d.server.UID) {
 		return nil
 	}
-	return r.applyTool(ctx, d.server, t.Name, t.Spec.ToolName, owned)
-}
-
-func toolLabels(server string) map[string]string {
-	labels := maps.Clone(render.PodSelector(server))
-	labels[render.LabelManagedBy] = render.ManagedBy
-	return labels
+	if err := r.applyTool(ctx, render.Tool(d.server, t.Name, t.Spec.ToolName, owned)); err != nil {
+		return err
+	}
+	// The status is about to be written on what was just applied.
+	if err := r.Gather.Client.Get(ctx, client.ObjectKeyFromObject(t), t); err != nil {
+		return fmt.Errorf("reading MCPTool %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // applyTool applies all that discovery ever writes of a tool beside its status.
-func (r *DiscoveryReconciler) applyTool(ctx context.Context, s *mcpv1alpha1.MCPServer, object, tool string, owned bool) error {
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{
-			"serverRef": map[string]any{"name": s.Name},
-			"toolName":  tool,
-		},
-	}}
-	u.SetGroupVersionKind(mcpv1alpha1.GroupVersion.WithKind("MCPTool"))
-	u.SetNamespace(s.Namespace)
-	u.SetName(object)
-	u.SetLabels(toolLabels(s.Name))
-	if owned {
-		u.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: mcpv1alpha1.GroupVersion.String(), Kind: "MCPServer", Name: s.Name, UID: s.UID, Controller: new(true),
-		}})
-	}
-	err := r.Gather.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(render.FieldOwner), client.ForceOwnership)
+func (r *DiscoveryReconciler) applyTool(ctx context.Context, want *render.ToolApplyConfiguration) error {
+	err := r.Gather.Client.Apply(ctx, want, client.FieldOwner(render.FieldOwner), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("applying MCPTool %s: %w", object, err)
+		return fmt.Errorf("applying MCPTool %s: %w", *want.GetName(), err)
 	}
 	return nil
 }
