@@ -22,6 +22,6 @@ func main() {
 	}
 	if err != nil {
 		stop()
-		os.Exit(1) //nolint:gocritic // stop has run
+		os.Exit(1)
 	}
 }

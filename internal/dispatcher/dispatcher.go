@@ -10,7 +10,6 @@ package dispatcher
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -153,7 +152,7 @@ func (d *Dispatcher) Handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintln(w, `{"error":"not found: MCP is at /mcp, REST under /api/mcp/"}`)
+		_, _ = io.WriteString(w, `{"error":"not found: MCP is at /mcp, REST under /api/mcp/"}`+"\n") // a client that has gone needs no answer
 	})
 	return mux
 }
@@ -177,7 +176,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	case err = <-failures:
 	}
 	d.front.Close()
-	shutdown(servers)
+	shutdown(servers) //nolint:contextcheck // ctx has ended: the last answers have a time of their own
 	cancel()
 	d.backends.close()
 	tasks.Wait()

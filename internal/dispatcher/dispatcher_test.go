@@ -145,7 +145,7 @@ func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
 	r := &rig{t: t, spawner: s, path: filepath.Join(t.TempDir(), registry.FileName), client: &http.Client{Transport: &http.Transport{}}}
 	r.write(change)
 	listen := func() net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,11 +198,11 @@ func (r *rig) put(data []byte) {
 }
 
 func (r *rig) get(url string) (int, string) {
-	response, err := r.client.Get(url) //nolint:noctx // a test
+	response, err := r.client.Get(url)
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(body)
 }
@@ -218,11 +218,11 @@ func (r *rig) state() registry.State {
 
 func (r *rig) call(tool, arguments string) string {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
-	response, err := r.client.Post(r.base+"/mcp", "application/json", strings.NewReader(body)) //nolint:noctx // a test
+	response, err := r.client.Post(r.base+"/mcp", "application/json", strings.NewReader(body))
 	if err != nil {
 		return err.Error()
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	data, _ := io.ReadAll(response.Body)
 	return string(data)
 }

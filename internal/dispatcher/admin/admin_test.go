@@ -42,7 +42,7 @@ func newHandler(s *source, drain func(context.Context) error) *Handler {
 }
 
 func get(h http.Handler, path, etag string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("GET", path, nil)
+	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if etag != "" {
 		r.Header.Set("If-None-Match", etag)
 	}
@@ -118,7 +118,7 @@ func TestDrain(t *testing.T) {
 func TestAWebPageMayNotDrain(t *testing.T) {
 	h := newHandler(&source{}, func(context.Context) error { t.Error("drained"); return nil })
 	for name, value := range map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"} {
-		r := httptest.NewRequest("GET", "/drain", nil)
+		r := httptest.NewRequest(http.MethodGet, "/drain", nil)
 		r.Header.Set(name, value)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -19,14 +19,14 @@ import (
 // BodyTimeout bounds the reading of one request's body.
 const BodyTimeout = 30 * time.Second
 
-// Problem is a refusal whose HTTP status is not that of its kind.
-type Problem struct {
+// BodyError is a refusal whose HTTP status is not that of its kind.
+type BodyError struct {
 	*policy.Refusal
 	Status int
 }
 
 // ReadBody reads the body of a request that must be JSON, at most limit bytes of it.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, *Problem) {
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, *BodyError) {
 	if problem := checkMediaType(r); problem != nil {
 		return nil, problem
 	}
@@ -59,7 +59,7 @@ func read(body io.Reader, length int64) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-func checkMediaType(r *http.Request) *Problem {
+func checkMediaType(r *http.Request) *BodyError {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return problem(http.StatusUnsupportedMediaType, policy.InvalidRequest, "ContentEncoding",
 			fmt.Sprintf("Content-Encoding %q is not read here. Send the body without encoding.", encoding))
@@ -74,11 +74,11 @@ func checkMediaType(r *http.Request) *Problem {
 		fmt.Sprintf("Content-Type %q is not read here. Send application/json in UTF-8.", given))
 }
 
-func tooLarge(limit int) *Problem {
+func tooLarge(limit int) *BodyError {
 	return problem(http.StatusRequestEntityTooLarge, policy.InvalidRequest, "TooLarge",
 		fmt.Sprintf("The body is over the limit of %d bytes (limits.maxRequestBytes).", limit))
 }
 
-func problem(status int, kind policy.Kind, reason, message string) *Problem {
-	return &Problem{Status: status, Refusal: &policy.Refusal{Kind: kind, Stage: policy.StageParse, Reason: reason, Message: message}}
+func problem(status int, kind policy.Kind, reason, message string) *BodyError {
+	return &BodyError{Status: status, Refusal: &policy.Refusal{Kind: kind, Stage: policy.StageParse, Reason: reason, Message: message}}
 }

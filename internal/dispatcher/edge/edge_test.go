@@ -4,6 +4,7 @@
 package edge
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestHostAndOrigin(t *testing.T) {
 				doc = nil
 			}
 			g := &Guard{Document: func() *registry.Document { return doc }, Hosts: []string{"extra.example.org"}, Origins: []string{"https://app.example.org"}}
-			r := httptest.NewRequest("POST", "/mcp", nil)
+			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			r.Host = tc.host
 			if tc.origin != "" {
 				r.Header.Set("Origin", tc.origin)
@@ -82,7 +83,7 @@ func TestG49AcceptMatrix(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := httptest.NewRequest("POST", "/mcp", nil)
+			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			for _, line := range tc.lines {
 				r.Header.Add("Accept", line)
 			}
@@ -113,7 +114,7 @@ func TestReadBody(t *testing.T) {
 	for name, tc := range cases {
 		for _, chunked := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				r := httptest.NewRequest("POST", "/mcp", strings.NewReader(strings.Repeat("x", tc.size)))
+				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(strings.Repeat("x", tc.size)))
 				if chunked {
 					r.ContentLength = -1
 				}
@@ -133,7 +134,7 @@ func TestReadBody(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	r := httptest.NewRequest("GET", "/", nil)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for remote, want := range map[string]string{"10.0.0.1:5": "10.0.0.1", "[::ffff:10.0.0.1]:5": "10.0.0.1", "[fe80::1]:5": "fe80::1", "@": "@"} {
 		r.RemoteAddr = remote
 		if got := Address(r); got != want {

@@ -51,7 +51,7 @@ func elicitation(raw []byte, features registry.Client) []byte {
 	_, form := jsonrpc.Member(raw, "form")
 	form = form || !url
 	switch {
-	case !(form && features.ElicitationForm) && !(url && features.ElicitationURL):
+	case (!form || !features.ElicitationForm) && (!url || !features.ElicitationURL):
 		return nil
 	case !features.ElicitationForm:
 		return jsonrpc.ReplaceMembers(raw, jsonrpc.Edit{Key: "form"})

@@ -92,7 +92,7 @@ func TestALongCallIsKeptAlive(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		f.server.Answer = func(ctx context.Context, c *dispatchertest.Conn, call upstream.Call) (upstream.Reply, error) {
+		f.server.Answer = func(ctx context.Context, _ *dispatchertest.Conn, _ upstream.Call) (upstream.Reply, error) {
 			<-ctx.Done()
 			return upstream.Reply{}, context.Cause(ctx)
 		}
@@ -114,8 +114,8 @@ func TestAPersonsTimeDoesNotCount(t *testing.T) {
 		f.server.Answer = func(ctx context.Context, c *dispatchertest.Conn, call upstream.Call) (upstream.Reply, error) {
 			<-time.After(20 * time.Second)
 			reply := c.Handler.HandleRequest(ctx, upstream.Event{Method: "elicitation/create", Params: []byte(`{"message":"?"}`), Owner: call.Owner})
-			if reply.Error != nil {
-				return upstream.Reply{Error: reply.Error}, nil
+			if reply.Result == nil {
+				return reply, nil
 			}
 			return upstream.Reply{Result: []byte(`{"content":[],"structuredContent":` + string(reply.Result) + `}`)}, nil
 		}
@@ -315,7 +315,7 @@ func TestWhatComesEarlyWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {

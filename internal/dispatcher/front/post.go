@@ -52,9 +52,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	case over != nil:
 		h.refuse(in, over)
 	case in.modern:
-		h.modern(in)
+		h.modern(in) //nolint:contextcheck // in carries the context of its HTTP request
 	default:
-		h.legacy(in)
+		h.legacy(in) //nolint:contextcheck // a session outlives the HTTP request that began it
 	}
 }
 

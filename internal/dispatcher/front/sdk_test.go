@@ -22,7 +22,7 @@ import (
 func connect(t *testing.T, f *fixture, version string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, opts)
-	client.AddRoots(&mcp.Root{URI: "file:///work", Name: "work"})
+	client.AddRoots(&mcp.Root{URI: "file:///work", Name: "work"}) //nolint:staticcheck // legacy revisions have roots
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: f.live().URL + "/mcp"},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
@@ -92,7 +92,8 @@ func TestG83ServerAsksTheClient(t *testing.T) {
 	}
 	var asked string
 	session := connect(t, f, "2025-11-25", &mcp.ClientOptions{
-		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { //nolint:staticcheck // legacy revisions have sampling
+			//nolint:staticcheck // as above
 			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "sampled"}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -303,7 +303,9 @@ func TestCallersAreForgotten(t *testing.T) {
 	end, _ := f.BeginSession("keeps a session")
 	for i := range sweepAt * 3 {
 		f.now = f.now.Add(2 * sweepEvery)
-		f.Admit(fmt.Sprint(i))
+		if f.Admit(fmt.Sprint(i)) != nil {
+			t.Fatal("a new caller was refused")
+		}
 	}
 	if n := len(f.limits.callers); n > sweepAt+1 {
 		t.Errorf("%d callers are remembered", n)

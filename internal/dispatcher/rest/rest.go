@@ -144,7 +144,7 @@ func (h *Handler) write(w http.ResponseWriter, status int, body any) {
 func writeRaw(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = w.Write(data) //nolint:gosec // JSON under its own media type; a client that has gone needs no answer
 }
 
 // healthBody is the shape of GET /api/mcp/health.

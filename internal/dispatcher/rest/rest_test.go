@@ -191,7 +191,7 @@ func TestTheRateCountsOnREST(t *testing.T) {
 
 func TestMediaTypeIsRequired(t *testing.T) {
 	h, _ := newHandler(t, nil)
-	r := httptest.NewRequest("POST", "http://localhost/api/mcp/tools/invoke", strings.NewReader(`{}`))
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/api/mcp/tools/invoke", strings.NewReader(`{}`))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusUnsupportedMediaType {

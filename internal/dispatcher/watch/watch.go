@@ -146,7 +146,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	data, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)
@@ -161,7 +161,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching the registry document: %w", err)
 	}
-	defer notes.Close()
+	defer func() { _ = notes.Close() }() // nothing is lost with it
 	dir := filepath.Dir(w.opts.Path)
 	if err := notes.Add(dir); err != nil {
 		w.opts.Log.Warn("directory of the registry document is not watched, only polled", "directory", dir, "err", err)
