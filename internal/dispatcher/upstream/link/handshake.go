@@ -73,10 +73,13 @@ func (c *Conn) silent(d time.Duration, cause error) *upstream.Error {
 func (c *Conn) negotiate(ctx context.Context, known *Eras) error {
 	if known.modern.Load() {
 		refusal, err := c.discover(ctx)
-		if err != nil || refusal == nil {
+		if err == nil && refusal == nil {
+			return nil
+		}
+		known.modern.Store(false) // another server may have taken its place, which discover silences or kills
+		if err != nil {
 			return err
 		}
-		known.modern.Store(false)
 	}
 	refusal, err := c.initialize(ctx)
 	if err != nil || refusal == nil {

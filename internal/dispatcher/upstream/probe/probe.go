@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 
 // Delays before a server is tried again, doubled each time: shorter where nothing was there to be disturbed.
 const (
-	startBackoff, mostStartBackoff = 100 * time.Millisecond, 2 * time.Second
+	startBackoff, mostStartBackoff = 100 * time.Millisecond, time.Second
 	firstBackoff, mostBackoff      = 500 * time.Millisecond, 30 * time.Second
 	// settled is how long a connection must have lasted for the delays to begin anew.
 	settled = 30 * time.Second
@@ -133,7 +133,6 @@ func (p *Prober) Run(ctx context.Context) {
 			return
 		}
 		e := upstream.AsError(err, registry.FailExited)
-		p.log.Info("The server failed", "reason", e.Reason, "message", e.Message)
 		p.failed(e)
 		if p.opts.Now().Sub(begun) >= settled {
 			failures = 0
@@ -177,6 +176,9 @@ func (p *Prober) session(ctx context.Context) error {
 // is being started refuses many times in one.
 func (p *Prober) failed(e *upstream.Error) {
 	set, now := p.settings(), p.opts.Now()
+	if known := p.State().Upstream; known.Reason != e.Reason || known.Message != e.Message {
+		p.log.Warn("The server failed", "reason", e.Reason, "message", e.Message)
+	}
 	p.publish(func(s *State) {
 		fail(&s.Upstream, registry.UpstreamFailed, e)
 		if p.counted.IsZero() || now.Sub(p.counted) >= set.Interval/2 {
@@ -311,9 +313,10 @@ func (w *watch) probe(ctx context.Context) error {
 	if errors.Is(err, errProbe) {
 		err = &upstream.Error{Reason: registry.FailTimeout, Message: "The server did not answer its probe within " + set.Timeout.String() + ".", Err: err}
 	}
-	if w.missed++; w.missed >= set.FailureThreshold {
-		return err
+	e := upstream.AsError(err, registry.FailExited)
+	if w.missed++; w.missed >= set.FailureThreshold || e.Reason == registry.FailStart {
+		return e
 	}
-	w.failed(upstream.AsError(err, registry.FailExited))
+	w.failed(e)
 	return nil
 }

@@ -31,6 +31,8 @@ const (
 	firstDelay = time.Second
 	mostDelay  = 30 * time.Second
 	maxResumes = 5
+	// shortestDelay keeps a server that closes its streams at once, and wishes for no delay, from being asked in a loop.
+	shortestDelay = 100 * time.Millisecond
 )
 
 // exchange posts a request. A JSON answer is read here, an event stream in a goroutine of its own.
@@ -247,7 +249,7 @@ func (s *stream) delay(failures int) time.Duration {
 	if d < 0 {
 		d = firstDelay << min(failures, 8)
 	}
-	return min(d, mostDelay)
+	return max(shortestDelay, min(d, mostDelay))
 }
 
 // tell posts a notification or an answer of the client, which the server only accepts.

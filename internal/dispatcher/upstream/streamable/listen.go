@@ -7,9 +7,10 @@ import (
 	"bufio"
 	"cmp"
 	"net/http"
-	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // listen keeps the stream open on which a server sends what belongs to no call (MCP 2025-11-25, Listening for Messages from
@@ -26,6 +27,11 @@ func (w *wire) listen() {
 		delay := min(firstDelay<<min(failures, 8), mostDelay)
 		failures++
 		switch {
+		case err != nil && isDial(err) && !w.Remote && w.session.Load() != nil:
+			// The process that kept the session is gone, and the session with it.
+			w.session.Store(nil)
+			w.conn.Fail(upstream.Fail(registry.FailExited, reason(err), "The server at %s has gone: %s.", w.host, reason(err)))
+			return
 		case err != nil || resp.StatusCode >= http.StatusInternalServerError:
 			if err == nil {
 				discard(resp)
@@ -43,14 +49,11 @@ func (w *wire) listen() {
 			lastID = cmp.Or(s.reader.LastID(), lastID)
 			delay = s.delay(failures)
 		}
-		if pause(w.conn.Context(), max(delay, shortestDelay)) != nil {
+		if pause(w.conn.Context(), delay) != nil {
 			return
 		}
 	}
 }
-
-// shortestDelay keeps a server that closes its stream at once, and wishes for no delay, from being asked in a loop.
-const shortestDelay = 100 * time.Millisecond
 
 // listens says whether the answer to GET is a stream, and closes it if not.
 func (w *wire) listens(resp *http.Response) bool {

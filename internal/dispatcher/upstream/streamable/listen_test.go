@@ -89,6 +89,26 @@ func TestServerWithoutAStreamIsAskedOnce(t *testing.T) { // G-59
 	}
 }
 
+func TestAServerThatIsGoneEndsItsSessions(t *testing.T) {
+	server := newFake()
+	streaming := make(chan struct{})
+	server.get = func(w http.ResponseWriter, r *http.Request) {
+		startStream(w)("retry: 1\n\n")
+		close(streaming)
+		<-r.Context().Done()
+	}
+	process := httptest.NewServer(server)
+	conn, err := newDialer(t, Options{URL: process.URL}).Dial(t.Context(), upstream.Hello{}, newRecorder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-streaming
+	process.CloseClientConnections()
+	process.Close()
+	<-conn.Done()
+	wantFailure(t, conn.Err(), registry.FailExited, "has gone")
+}
+
 func TestHeadersComeFromFilesAsTheyAreNow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(value string) {

@@ -103,7 +103,6 @@ func reason(err error) error {
 // broken turns an error of the HTTP client into what it means. The caller's own cause stays as it is.
 func (w *wire) broken(ctx context.Context, err error) error {
 	var own *upstream.Error
-	var dial *net.OpError
 	switch err = reason(err); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -111,12 +110,18 @@ func (w *wire) broken(ctx context.Context, err error) error {
 		return w.conn.Closed()
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &dial) && dial.Op == "dial" && !w.Remote:
-		return upstream.Fail(registry.FailStart, err, "Nothing answers at %s: %s. The server must listen there.", w.host, dial.Err)
+	case !w.Remote && isDial(err):
+		return upstream.Fail(registry.FailStart, err, "Nothing answers at %s: %s. The server must listen there.", w.host, err)
 	case w.Remote:
 		return upstream.Fail(registry.FailUnreachable, err, "The server at %s cannot be reached: %s.", w.host, err)
 	}
 	return upstream.Fail(registry.FailExited, err, "The connection to the server at %s was lost: %s.", w.host, err)
+}
+
+// isDial says whether nothing listens: the connection could not even be opened.
+func isDial(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // refused turns an answer that is no success into what it means. Where its body is a JSON-RPC error, that is the answer to p.
