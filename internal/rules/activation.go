@@ -4,8 +4,6 @@
 package rules
 
 import (
-	"strings"
-
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 )
@@ -18,19 +16,19 @@ type activation struct {
 	tool, server, caller, client, call, confirmed object
 
 	args, rawArgs lazyArgs
-	contextSize   int // of everything but the arguments; -1 until it is known
+	contextSize   int     // of everything but the arguments; -1 until it is known
+	context       *extent // likewise, once it is asked for
 }
 
 // lazyArgs is decoded JSON, or the error that reading it gives.
 type lazyArgs struct {
-	done    bool
-	value   any // map[string]any, or *types.Err
-	size    int
-	members map[string]memberSize // made when first asked for
-}
+	done  bool
+	value any // map[string]any, or *types.Err
+	size  int // see measurer
 
-// memberSize is the size of one argument: of all of it, and of the largest value directly within it.
-type memberSize struct{ whole, part int }
+	extent  *extent           // of the whole, once it is asked for
+	members map[string]extent // of each member that was asked for
+}
 
 func newActivation(in *Input) *activation {
 	a := &activation{in: in, contextSize: -1}
@@ -117,68 +115,53 @@ func (a *activation) largest(r reads) int {
 		size = max(size, a.decoded(varRawArgs).size)
 	}
 	if r.context {
-		size = max(size, a.context())
+		if a.contextSize < 0 {
+			a.contextSize = contextSize(a.in)
+		}
+		size = max(size, a.contextSize)
 	}
 	return size
 }
 
-func (a *activation) context() int {
-	if a.contextSize < 0 {
-		a.contextSize = contextSize(a.in)
+// extent bounds a variable by the values of this call.
+func (a *activation) extent(name string) extent {
+	if name == varArgs || name == varRawArgs {
+		return a.decoded(name).bound()
 	}
-	return a.contextSize
+	if a.context == nil {
+		a.context = &extent{}
+		a.context.add(contextValues(a.in))
+	}
+	return *a.context
 }
 
-// sizes tells how large the values of the call are that an expression can reach. What lies in the arguments is told apart
-// by the first two steps of a path.
-func (a *activation) sizes(r reads) sizes {
-	return func(path []string) (int, bool) {
-		switch {
-		case len(path) == 0:
-			return a.largest(r), true
-		case objectVariables[path[0]] != nil:
-			return a.context(), true
-		case path[0] == varArgs || path[0] == varRawArgs:
-			return a.argSize(path), true
-		default:
-			return 0, false
+// bound bounds the arguments, each of them by itself.
+func (l *lazyArgs) bound() extent {
+	if l.extent != nil {
+		return *l.extent
+	}
+	args, _ := l.value.(map[string]any)
+	l.extent, l.members = &extent{}, map[string]extent{}
+	l.extent.add(args)
+	l.extent.named = func(name string) extent {
+		known, ok := l.members[name]
+		if !ok {
+			known.add(args[name])
+			l.members[name] = known
 		}
+		return known
 	}
+	return *l.extent
 }
 
-// argSize gives the size of the largest value at or below a path into the arguments.
-func (a *activation) argSize(path []string) int {
-	l := a.decoded(path[0])
-	if len(path) == 1 || strings.HasPrefix(path[1], "@") {
-		return l.size
+// contextValues are the values outside of the arguments whose size somebody else chooses.
+func contextValues(in *Input) []any {
+	return []any{
+		in.Tool.Name, in.Tool.Title, in.Tool.Version, in.Call.Method, in.Call.URI, in.Call.Name, in.Call.ProtocolVersion,
+		in.Server.Name, in.Server.Namespace, in.Server.Domain, in.Server.Trust, in.Server.Capabilities,
+		in.Caller.Kind, in.Caller.Name, in.Caller.Namespace, in.Caller.Groups, in.Caller.Claims, in.Client.Claimed,
+		in.Confirmed.By, in.Confirmed.User,
 	}
-	if l.members == nil {
-		l.members = memberSizes(l.value)
-	}
-	if len(path) == 2 {
-		return l.members[path[1]].whole // 0 where there is none: reading it ends the evaluation
-	}
-	return l.members[path[1]].part
-}
-
-func memberSizes(args any) map[string]memberSize {
-	members, _ := args.(map[string]any)
-	sizes := make(map[string]memberSize, len(members))
-	for name, value := range members {
-		size := memberSize{whole: measure(value)}
-		switch value := value.(type) {
-		case []any:
-			for _, element := range value {
-				size.part = max(size.part, measure(element))
-			}
-		case map[string]any:
-			for key, member := range value {
-				size.part = max(size.part, len(key), measure(member))
-			}
-		}
-		sizes[name] = size
-	}
-	return sizes
 }
 
 // contextSize is the size of the largest value outside of the arguments.

@@ -4,6 +4,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,6 +60,12 @@ func TestCompileRefuses(t *testing.T) {
 		"a condition that is no bool":      {when(`tool.name`), rules.RuleError{Rule: "r", Field: "when", Message: "gives string, but must give bool"}},
 		"a pattern with lookahead":         {when(`args.path.matches("(?!a)b")`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 19, Message: "invalid"}},
 		"a pattern of too many steps":      {when(`args.path.matches("((a{100}){9}b){9}")`), rules.RuleError{Rule: "r", Field: "when", Line: 1}},
+		"a pattern that is no constant":    {when(`args.path.matches(args.pattern)`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 23, Message: "must be a constant"}},
+		"a range without bound":            {when(`lists.range(args.n).size() > 0`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 12, Message: "at most 10000"}},
+		"texts that double":                {when(doubling("args.s")), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit"}},
+		"lists that double":                {when(doubling("args.l")), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit"}},
+		"replacements that multiply":       {when(`args.s.replace("a", args.s).replace("a", args.s).replace("a", args.s) == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit"}},
+		"lists of lists that are joined":   {when(`args.l.map(x, args.l.map(y, args.l.map(z, args.s))).flatten().flatten().join("") == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit"}},
 		"an invalid duration":              {when(`duration("1 hour") == duration("1h")`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 10}},
 		"a literal of our own types":       {when(`toolgate.Tool{name: "a"} == tool`), rules.RuleError{Rule: "r", Field: "when"}},
 		"an expression that is too long":   {when(`"` + strings.Repeat("a", rules.MaxExpressionSize) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 8192"}},
@@ -86,6 +93,15 @@ func TestCompileRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// doubling binds a value to twice the one before, many times.
+func doubling(value string) string {
+	e := "z25 == z25"
+	for i := 25; i > 0; i-- {
+		e = fmt.Sprintf("cel.bind(z%d, z%d + z%d, %s)", i, i-1, i-1, e)
+	}
+	return "cel.bind(z0, " + value + ", " + e + ")"
 }
 
 func manyLoops(s *rules.Set) {
@@ -147,7 +163,7 @@ func TestLargeValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := call(tc.args)
-			in.Client.Claimed = map[string]any{strings.Repeat("a", 5000): strings.Repeat("a", 50_000)}
+			in.Client.Claimed = map[string]any{strings.Repeat("a", 5000): strings.Repeat("a", 2_000_000)}
 			d := rules.Decide(compile(t, oneRule(tc.when)), in)
 			if tc.wantError == "" && d.Action != rules.ActionNone || tc.wantError != "" && d.Action != rules.Reject || !strings.Contains(d.Error, tc.wantError) {
 				t.Errorf("%s %q", d.Action, d.Error)

@@ -18,12 +18,11 @@ const (
 	maxNodes          = 2000
 	maxNesting        = 64
 	maxPatternSize    = 2000 // instructions of one regular expression
-	// MaxCost is what one evaluation may cost, in CEL's units. A rule is refused when it may cost more on values up to
-	// AssumedSize (bytes of a string, values within a collection); on a call with larger values for which it may, the
+	// MaxCost is what one evaluation may cost, in units of some 50 ns. A rule is refused when it may cost more on values up
+	// to AssumedSize (bytes of a text, values within a collection); on a call with larger values for which it may, the
 	// rule fails with an error that says so.
 	MaxCost     = 1_000_000
-	AssumedSize = 512
-	maxComfort  = 1 << 20
+	AssumedSize = 256
 	// MaxSetCost is what all rules of a set may cost together.
 	MaxSetCost = 10_000_000
 )
@@ -53,10 +52,10 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ExpressionNestingDepthLimit(maxNesting),
 		cel.RegexProgramSizeLimit(maxPatternSize),
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals()),
-		ext.Strings(ext.StringsVersion(4)),
+		ext.Strings(ext.StringsVersion(5)),
 		ext.Sets(),
-		ext.Lists(ext.ListsVersion(3)),
-		ext.Math(ext.MathVersion(2)),
+		ext.Lists(ext.ListsVersion(4)),
+		ext.Math(ext.MathVersion(3)),
 		ext.Encoders(ext.EncodersVersion(1)),
 		ext.Bindings(ext.BindingsVersion(0)),
 		ext.TwoVarComprehensions(),

@@ -4,11 +4,9 @@
 package rules
 
 import (
-	"math"
 	"regexp"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -30,13 +28,9 @@ func (findLibrary) LibraryName() string { return "toolgate.find" }
 func (findLibrary) CompileOptions() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("find", cel.MemberOverload(overloadFind, []*cel.Type{cel.StringType, cel.StringType}, cel.StringType,
-			cel.BinaryBinding(withPattern(find)))),
+			cel.BinaryBinding(noPattern))),
 		cel.Function("findAll", cel.MemberOverload(overloadFindAll, []*cel.Type{cel.StringType, cel.StringType},
-			cel.ListType(cel.StringType), cel.BinaryBinding(withPattern(findAll)))),
-		cel.CostEstimatorOptions(
-			checker.OverloadCostEstimate(overloadFind, estimateFind),
-			checker.OverloadCostEstimate(overloadFindAll, estimateFind),
-		),
+			cel.ListType(cel.StringType), cel.BinaryBinding(noPattern))),
 	}
 }
 
@@ -51,21 +45,8 @@ func findAll(re *regexp.Regexp, s string) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, re.FindAllString(s, -1))
 }
 
-// withPattern compiles the second argument at each call.
-func withPattern(apply func(*regexp.Regexp, string) ref.Val) func(ref.Val, ref.Val) ref.Val {
-	return func(target, pattern ref.Val) ref.Val {
-		s, isText := target.Value().(string)
-		p, isPattern := pattern.Value().(string)
-		if !isText || !isPattern {
-			return types.NoSuchOverloadErr()
-		}
-		re, err := regexp.Compile(p)
-		if err != nil {
-			return types.NewErr("the pattern can't be used: %s", err.Error())
-		}
-		return apply(re, s)
-	}
-}
+// noPattern stands where no constant pattern was compiled, which the bound on the cost rules out.
+func noPattern(_, _ ref.Val) ref.Val { return types.NewErr("the pattern is no constant") }
 
 // constantPattern compiles the pattern when the program is made.
 func constantPattern(function string, apply func(*regexp.Regexp, string) ref.Val) *interpreter.RegexOptimization {
@@ -86,29 +67,4 @@ func constantPattern(function string, apply func(*regexp.Regexp, string) ref.Val
 			}), nil
 		},
 	}
-}
-
-// patternCostFactor is what CEL itself charges for `matches`, per character of the text and of the pattern.
-const patternCostFactor = 0.1 * 0.25
-
-func estimateFind(estimator checker.CostEstimator, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
-	if target == nil || len(args) != 1 {
-		return nil
-	}
-	text, pattern := sizeOfNode(estimator, *target), sizeOfNode(estimator, args[0])
-	cost := uint64(math.Ceil(float64(text.Max+1) * float64(pattern.Max+1) * patternCostFactor))
-	return &checker.CallEstimate{
-		CostEstimate: checker.CostEstimate{Min: 1, Max: cost},
-		ResultSize:   &checker.SizeEstimate{Min: 0, Max: text.Max + 1},
-	}
-}
-
-func sizeOfNode(estimator checker.CostEstimator, node checker.AstNode) checker.SizeEstimate {
-	if size := node.ComputedSize(); size != nil {
-		return *size
-	}
-	if size := estimator.EstimateSize(node); size != nil {
-		return *size
-	}
-	return checker.UnknownSizeEstimate()
 }
