@@ -16,6 +16,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	err := Run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv})
 	if err != nil && !errors.Is(err, errShown) {
 		fmt.Fprintln(os.Stderr, "dispatcher:", err)

@@ -19,8 +19,13 @@ import (
 	"toolgate.dev/toolgate/internal/launcher"
 )
 
-// podSettle is how long a drain in a pod lets Services and their proxies hear of it before it counts what is in flight.
-const podSettle = 2 * time.Second
+const (
+	// podSettle is how long a drain in a pod lets Services and their proxies hear of it before it counts what is in flight.
+	podSettle = 2 * time.Second
+	// podDrain leaves some seconds of a pod's default grace period (60 s) for everything else; a person waits less.
+	podDrain  = 50 * time.Second
+	deskDrain = 5 * time.Second
+)
 
 // serveFlags are those of `dispatcher serve`.
 type serveFlags struct {
@@ -44,7 +49,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.BoolVar(&f.stdio, "stdio", false, "start the command after -- for a stdio server at a desk")
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn, error")
-	flags.DurationVar(&f.drainTimeout, "drain-timeout", 50*time.Second, "how long a drain waits for calls in flight")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 0, "how long a drain waits for calls in flight; 0 is 50s with --probe-listen, 5s without")
 	flags.Var(&f.allowHosts, "allow-host", "another host `name` by which clients reach this; may be repeated")
 	flags.Var(&f.allowOrigins, "allow-origin", "another `origin` of web pages that may call, such as https://app.example.org; may be repeated")
 	if err := parse(flags, args, e); err != nil {
@@ -85,6 +90,9 @@ func serve(ctx context.Context, args []string, e env) error {
 	}
 	if f.probe != "" {
 		options.DrainSettle = podSettle
+	}
+	if f.drainTimeout == 0 {
+		options.DrainTimeout = map[bool]time.Duration{true: podDrain, false: deskDrain}[f.probe != ""]
 	}
 	switch {
 	case f.stdio:

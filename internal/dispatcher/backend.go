@@ -26,13 +26,11 @@ import (
 type description struct {
 	registry.Upstream
 	MaxMessageBytes int
-	TTL             time.Duration
 }
 
 func describe(doc *registry.Document) description {
 	return description{
 		Upstream: doc.Upstream, MaxMessageBytes: doc.Policy.Limits.MaxResponseBytes,
-		TTL: time.Duration(doc.Policy.Discovery.TTLSeconds) * time.Second,
 	}
 }
 
@@ -41,6 +39,8 @@ type backend struct {
 	description
 	pool   *pool.Pool
 	prober *probe.Prober
+	// before is what was seen over the way that this one replaced: it holds until this one has read a catalogue.
+	before probe.State
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 
@@ -68,7 +68,7 @@ func (b *backends) use(doc *registry.Document) error {
 	if old != nil && reflect.DeepEqual(old.description, want) {
 		return nil
 	}
-	next, err := b.open(want)
+	next, err := b.open(doc, b.state())
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,11 @@ func (b *backends) use(doc *registry.Document) error {
 	return nil
 }
 
-func (b *backends) open(want description) (*backend, error) {
-	d := b.dispatcher
-	next := &backend{description: want, unused: make(chan struct{})}
-	dialer, err := b.dialer(want)
+func (b *backends) open(doc *registry.Document, before probe.State) (*backend, error) {
+	d, want := b.dispatcher, describe(doc)
+	next := &backend{description: want, before: before, unused: make(chan struct{})}
+	ttl := time.Duration(doc.Policy.Discovery.TTLSeconds) * time.Second
+	dialer, err := b.dialer(want, ttl)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +97,11 @@ func (b *backends) open(want description) (*backend, error) {
 	return next, nil
 }
 
-func (b *backends) dialer(want description) (upstream.Dialer, error) {
+// dialer dials as the description says. ttl is how long a connection believes its catalogue: a change of it counts for
+// discovery at once, and for connections with the next way to the server.
+func (b *backends) dialer(want description, ttl time.Duration) (upstream.Dialer, error) {
 	d := b.dispatcher
-	opts := upstream.Options{MaxMessageBytes: want.MaxMessageBytes, CatalogueTTL: want.TTL, Counters: d.counters}
+	opts := upstream.Options{MaxMessageBytes: want.MaxMessageBytes, CatalogueTTL: ttl, Counters: d.counters}
 	log := d.opts.Log.With("part", "upstream")
 	switch want.Transport {
 	case registry.TransportStdio:
@@ -228,7 +231,11 @@ func (a anonymous) Conn(ctx context.Context) (upstream.Conn, func(), error) { re
 // state is what the prober sees.
 func (b *backends) state() probe.State {
 	if current := b.current.Load(); current != nil {
-		return current.prober.State()
+		seen := current.prober.State()
+		if seen.Catalogue == nil && seen.Upstream.Phase == registry.UpstreamConnecting && current.before.Catalogue != nil {
+			return current.before
+		}
+		return seen
 	}
 	return probe.State{
 		Upstream: registry.UpstreamState{Phase: registry.UpstreamConnecting}, Health: registry.HealthState{State: probe.Unknown},
@@ -240,10 +247,8 @@ func (b *backends) Catalogue() *upstream.Catalogue { return b.state().Catalogue 
 
 // Info is what the server said of itself when it was last connected to.
 func (b *backends) Info() (upstream.Info, bool) {
-	if current := b.current.Load(); current != nil {
-		return current.prober.Info()
-	}
-	return upstream.Info{}, false
+	seen := b.state()
+	return seen.Info, seen.Info.Era != ""
 }
 
 // Health is the last probe.

@@ -69,6 +69,7 @@ type Dispatcher struct {
 	front    *front.Handler
 	rest     *rest.Handler
 	admin    *admin.Handler
+	guard    *edge.Guard
 
 	latched  atomic.Bool
 	draining atomic.Bool
@@ -82,10 +83,10 @@ func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
 	d.backends = backends{dispatcher: d}
 	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now})
-	guard := &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
-	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: guard,
+	d.guard = &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
+	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: d.guard,
 		Metrics: d.metrics, Log: o.Log})
-	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: guard,
+	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: d.guard,
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
 	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
 	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})

@@ -217,7 +217,10 @@ func (r *rig) state() registry.State {
 }
 
 func (r *rig) call(tool, arguments string) string {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+	return r.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
+}
+
+func (r *rig) post(body string) string {
 	response, err := r.client.Post(r.base+"/mcp", "application/json", strings.NewReader(body))
 	if err != nil {
 		return err.Error()
@@ -262,6 +265,11 @@ func TestFromStartToReady(t *testing.T) {
 	}
 	if _, body := r.get(r.admin + "/metrics"); !strings.Contains(body, "toolgate_ready 1") || !strings.Contains(body, "toolgate_child_starts_total") {
 		t.Error("metrics lack readiness or starts")
+	}
+	request, _ := http.NewRequest(http.MethodGet, r.admin+"/state", nil)
+	request.Host = "evil.example.com"
+	if response, err := r.client.Do(request); err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusForbidden {
+		t.Errorf("state under a stranger's name: %v %v", response, err)
 	}
 	if status, body := r.get(r.base + "/elsewhere"); status != http.StatusNotFound || !strings.Contains(body, "/mcp") {
 		t.Errorf("another path: %d %s", status, body)
@@ -342,6 +350,10 @@ func TestReloadsLoseNoCall(t *testing.T) {
 				default:
 				}
 				calls.Add(1)
+				if got := r.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"echo"`) {
+					t.Errorf("a list during reloads: %s", got)
+					return
+				}
 				if got := r.call("echo", `{"text":"x"}`); !strings.Contains(got, "done") {
 					t.Errorf("a call during reloads: %s", got)
 					return

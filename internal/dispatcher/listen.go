@@ -34,7 +34,7 @@ func (d *Dispatcher) serve(tasks *sync.WaitGroup, failures chan<- error) []*http
 		handler  http.Handler
 	}{
 		{"MCP", d.opts.Listeners.MCP, d.Handler()},
-		{"admin", d.opts.Listeners.Admin, d.admin},
+		{"admin", d.opts.Listeners.Admin, d.guarded(d.admin)},
 		{"probe", d.opts.Listeners.Probe, admin.Probes(d.Ready)},
 	} {
 		if l.listener == nil {
@@ -50,6 +50,17 @@ func (d *Dispatcher) serve(tasks *sync.WaitGroup, failures chan<- error) []*http
 		})
 	}
 	return servers
+}
+
+// guarded lets in what Host and Origin allow: a web page must read no state either.
+func (d *Dispatcher) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refusal := d.guard.Check(r); refusal != nil {
+			http.Error(w, refusal.Message, refusal.Kind.HTTPREST())
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newServer speaks HTTP/1.1 and, without TLS, HTTP/2.

@@ -94,6 +94,19 @@ func (h *Handler) send(in *incoming, status int, message []byte) {
 	in.reply.answer(status, message)
 }
 
+// statusOf is the HTTP status of an error that the server itself gave: the modern revision binds some codes to one.
+func statusOf(in *incoming, code int64) int {
+	if !in.modern {
+		return http.StatusOK
+	}
+	for _, kind := range []policy.Kind{policy.MethodNotFound, policy.HeaderMismatch, policy.MissingCapability, policy.UnsupportedVersion} {
+		if kind.Code() == code {
+			return kind.HTTPModern()
+		}
+	}
+	return http.StatusOK
+}
+
 func (h *Handler) sendResult(in *incoming, result []byte) {
 	message := make([]byte, 0, len(result)+len(in.ID.Raw())+40)
 	h.send(in, http.StatusOK, jsonrpc.AppendResponse(message, in.ID, result))
@@ -145,7 +158,7 @@ func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Reques
 	case answer.Refusal != nil:
 		h.sendError(in, answer.Refusal, request.Trace.ID)
 	case answer.Error != nil:
-		h.send(in, http.StatusOK, jsonrpc.AppendError(nil, in.ID, answer.Error))
+		h.send(in, statusOf(in, answer.Error.Code), jsonrpc.AppendError(nil, in.ID, answer.Error))
 	default:
 		h.sendResult(in, h.shaped(in, answer.Era, answer.Result))
 	}

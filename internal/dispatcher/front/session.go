@@ -4,10 +4,12 @@
 package front
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,6 +173,9 @@ func (s *session) deliver(owner *call, message []byte) bool {
 
 // hold keeps a message until the client opens its stream.
 func (s *session) hold(message []byte) {
+	if slices.ContainsFunc(s.backlog, func(held []byte) bool { return bytes.Equal(held, message) }) {
+		return // list_changed says no more when it is said twice; requests differ in their ids
+	}
 	s.backlog = append(s.backlog, message)
 	s.held += len(message)
 	for len(s.backlog) > maxBacklog || s.held > maxBacklogBytes {
