@@ -1,0 +1,166 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// quiet is how long nothing may be written at rest. It is longer than everything that a controller puts off.
+const quiet = 3 * time.Second
+
+// runManager runs a whole manager, driven by watches, and gives what stops it.
+func runManager(w *world) (stop func()) {
+	GinkgoHelper()
+	counted := rest.CopyConfig(config)
+	counted.Wrap(w.writes.wrap)
+	mgr, err := ctrl.NewManager(counted, ctrl.Options{
+		Scheme:  scheme,
+		Cache:   controllers.CacheOptions([]string{w.namespace}),
+		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
+		Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(w.ctx)
+	Expect(controllers.Setup(ctx, mgr, controllers.Options{
+		Platform:           render.Platform{Image: "toolgate.dev/toolgate:test"},
+		PodURL:             w.dispatchers.url,
+		SkipNameValidation: true,
+	})).To(Succeed())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	return func() {
+		cancel()
+		Eventually(done).Should(Receive(BeNil()))
+	}
+}
+
+var _ = Describe("A manager, driven by watches", func() {
+	var (
+		w    *world
+		stop func()
+	)
+	BeforeEach(func() {
+		w = newWorld()
+		stop = runManager(w)
+		DeferCleanup(func() { stop() })
+	})
+
+	deployed := func(name string) {
+		GinkgoHelper()
+		Eventually(func() error {
+			return kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &appsv1.Deployment{})
+		}).Should(Succeed())
+	}
+	// follow makes a dispatcher enforce whatever is written until the server is as wanted.
+	becomes := func(name, kind, want string, pods ...*corev1.Pod) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			for _, pod := range pods {
+				w.enforce(pod)
+			}
+			s := w.getServer(name)
+			g.Expect(condition(s.Status.Conditions, kind)).To(Equal(want), message(s.Status.Conditions, kind))
+		}).Should(Succeed())
+	}
+
+	It("takes a server from nothing to ready, and back up whatever is taken away", func() {
+		w.create(w.server("files"))
+		deployed("files")
+		pod := w.runPod("files", definition("read_file", readOnly), definition("write_file", ""))
+		becomes("files", "Ready", "True/Ready", pod)
+		Eventually(func() string { return condition(w.getTool("files.write-file").Status.Conditions, "Callable") }).Should(Equal("False/Untrusted"))
+		Eventually(w.index).Should(ConsistOf("files"))
+
+		for _, o := range []client.Object{
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.RegistryName("files")}},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.IndexName}},
+			w.getTool("files.read-file"),
+		} {
+			uid := o.GetUID()
+			if uid == "" {
+				Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+				uid = o.GetUID()
+			}
+			Expect(kubectl.Delete(w.ctx, o)).To(Succeed())
+			Eventually(func(g Gomega) {
+				g.Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+				g.Expect(o.GetUID()).NotTo(Equal(uid))
+			}).Should(Succeed(), "%T %s", o, o.GetName())
+		}
+		becomes("files", "Ready", "True/Ready", pod)
+
+		By("seeing a pod fail")
+		w.podStatus(pod, false, func(s *corev1.PodStatus) {
+			failing := waiting("CrashLoopBackOff", "")
+			failing.Name = render.ContainerServer
+			s.ContainerStatuses = []corev1.ContainerStatus{failing}
+		})
+		becomes("files", "Ready", "False/ServerExited")
+	})
+
+	It("brings trust and rules to the document, and touches pods that do not have it", func() {
+		w.create(w.server("files"))
+		deployed("files")
+		pod := w.runPod("files", definition("delete_file", ""))
+		becomes("files", "Ready", "True/Ready", pod)
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
+		Eventually(func() bool { return w.decoded("files").Policy.Trust.Trusted }).Should(BeTrue())
+		Eventually(func(g Gomega) {
+			g.Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			g.Expect(pod.Annotations[render.AnnotationRegistryDigest]).To(HavePrefix(registry.Digest(w.document("files"))))
+		}).Should(Succeed())
+		becomes("files", "Enforced", "True/Enforced", pod)
+		Eventually(func() string { return condition(w.getTool("files.delete-file").Status.Conditions, "Callable") }).Should(Equal("True/Callable"))
+	})
+
+	It("writes nothing at rest with many servers, and nothing when it starts anew", func() {
+		const servers = 20
+		var pods []*corev1.Pod
+		for i := range servers {
+			w.create(w.server(fmt.Sprintf("server-%02d", i)))
+		}
+		for i := range servers {
+			name := fmt.Sprintf("server-%02d", i)
+			deployed(name)
+			pods = append(pods, w.runPod(name, definition("read_file", readOnly), definition("write_file", "")))
+		}
+		for i := range servers {
+			becomes(fmt.Sprintf("server-%02d", i), "Ready", "True/Ready", pods[i])
+		}
+		atRest := func() {
+			GinkgoHelper()
+			var before int
+			Eventually(func() bool {
+				last := before
+				before = w.writes.count()
+				return last == before
+			}).WithPolling(quiet).WithTimeout(2 * soon).Should(BeTrue())
+		}
+		atRest()
+		before := w.writes.count()
+		Consistently(func() []string { return w.writes.since(before) }).WithTimeout(quiet).WithPolling(quiet / 10).Should(BeEmpty())
+		stop()
+		stop = runManager(w)
+		Consistently(func() []string { return w.writes.since(before) }).WithTimeout(2 * quiet).WithPolling(quiet / 10).Should(BeEmpty())
+	})
+})
