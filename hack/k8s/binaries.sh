@@ -48,7 +48,11 @@ set_folder() {
 }
 
 # compiled LOG tells how far `go build -v` is: it names packages as it goes.
-compiled() { echo "$(grep -vc '^go: ' "$1" || true) packages compiled"; }
+compiled() {
+	local count
+	count=$(grep -vc "^go: " "$1" || true)
+	if ((count)); then echo "$count packages compiled"; else echo "reading packages, or linking"; fi
+}
 STEP_NOTE=compiled
 
 # build MODULE LDFLAGS PACKAGE... builds into $OUT; BUILD_TAGS adds build tags.
@@ -83,8 +87,8 @@ build_cluster() {
 		"$containerd/cmd/containerd" "$containerd/cmd/containerd-shim-runc-v2" "$containerd/cmd/ctr"
 	# Without cgo and libseccomp, pods with the RuntimeDefault profile cannot start.
 	CURRENT=runc BUILD_TAGS=seccomp CGO_ENABLED=1 build runc "$STRIP" github.com/opencontainers/runc
-	CURRENT=coredns build dns "$STRIP" github.com/coredns/coredns
-	CURRENT=kube-router build netpol "$STRIP" github.com/cloudnativelabs/kube-router/v2/cmd/kube-router
+	CURRENT=coredns build dns "$STRIP" .
+	CURRENT=netpol build netpol "$STRIP" .
 	CURRENT=pause build pause "$STRIP" .
 }
 
@@ -96,7 +100,8 @@ ensure() {
 	[[ -d $folder ]] && return
 	# The lock is ours, so what an interrupted build left is nobody's.
 	rm -rf "$CACHE_DIR"/k8s/*.partial "$CACHE_DIR"/k8s/*.partial.logs
-	OUT=$folder.partial STEPS=$3 DONE=0
+	# A name of its own keeps out what a killed build may still be linking.
+	OUT=$folder.$$.partial STEPS=$3 DONE=0
 	mkdir -p "$OUT" "$OUT.logs"
 	say "Building the $1 binaries of Kubernetes $KUBE_VERSION from Go modules, once: about 10 minutes each" \
 		"for envtest and cluster where nothing is cached. They go to $folder"

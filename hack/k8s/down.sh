@@ -14,8 +14,7 @@ set -euo pipefail
 
 [[ $(id -u) == 0 ]] || fail "only root can stop the cluster" "run it with sudo, or in a root shell"
 begun=$(now)
-hold_lock "$STATE_DIR.lock" "starting or stopping the cluster"
+hold_lock "$CACHE_DIR/cluster.lock" "starting or stopping the cluster"
 remove_node
-rm -f "$STATE_DIR.lock"
 rmdir "$(dirname "$STATE_DIR")" 2>/dev/null || true
 say "The cluster is down after $(seconds_since "$begun") s; nothing of it is left but the binaries in $CACHE_DIR."

@@ -8,8 +8,7 @@
 say() { printf '%s\n' "$*" >&2; }
 fail() {
 	say "error: $1"
-	shift
-	printf '       %s\n' "$@" >&2
+	(($# == 1)) || printf '       %s\n' "${@:2}" >&2
 	exit 1
 }
 

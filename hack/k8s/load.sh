@@ -32,7 +32,7 @@ load() {
 		return
 	fi
 	# Through a pipe, since the node sees its own /run and may not see the file.
-	node_ctr images import --all-platforms - <"$1" >/dev/null
+	node_ctr images import --local - <"$1" >/dev/null
 	say "${name:-$1} loaded in $(seconds_since "$start") s"
 }
 

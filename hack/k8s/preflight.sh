@@ -28,7 +28,6 @@ report() {
 # What proves a package is there: a command, or a file of it.
 PACKAGES=(
 	"containernetworking-plugins:/usr/lib/cni/bridge"
-	"ethtool:ethtool"
 	"gcc:gcc"
 	"iproute2:ip"
 	"ipset:ipset"
@@ -39,7 +38,6 @@ PACKAGES=(
 	"openssl:openssl"
 	"pkg-config:pkg-config"
 	"procps:pgrep"
-	"socat:socat"
 	"util-linux:unshare"
 )
 
@@ -87,10 +85,12 @@ probe() {
 	error=$(unshare --net --mount --pid --fork --uts bash -euc "$2" 2>&1) || missing "kernel: $1 ($(tail -n 1 <<<"$error"))"
 }
 
-# free_of NET: up.sh puts an unreachable route of metric 4242 there itself.
+# free_of NET VARIABLE: does a route other than up.sh's own lead into NET, or to
+# a network that holds it?
 free_of() {
 	local routes
-	routes=$(ip -4 route show to root "$1" | grep -v -e 'metric 4242' -e "dev $HOST_LINK" || true)
+	routes=$({ ip -4 route show to root "$1" && ip -4 route show to match "$1"; } |
+		grep -v -e '^default' -e 'metric 4242' -e "dev $HOST_LINK" || true)
 	[[ -z $routes ]] || missing "addresses $1: taken by '${routes%%$'\n'*}'; choose others with $2"
 }
 
@@ -100,6 +100,7 @@ check_kernel() {
 	mkdir -p "$scratch"/{lower,upper,work,merged}
 	probe "overlayfs on $STATE_DIR" "cd '$scratch' && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged"
 	rm -rf "$scratch"
+	rmdir "$(dirname "$scratch")" 2>/dev/null || true
 	probe "network namespaces, bridge and veth" "ip link add name pods type bridge && ip link add name pod0 type veth peer name pod1 && ip link set pod0 master pods"
 	probe "nf_tables" "nft add table ip probe"
 	probe "ip_set" "ipset create probe hash:net"

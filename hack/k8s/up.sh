@@ -116,18 +116,26 @@ start() {
 	part "keys, configuration, namespaces" clear_and_start
 }
 
+# check_running refuses a cluster that another clone started with another version.
+check_running() {
+	local version
+	version=$(kubectl_admin version --client -o json | sed -n 's/.*"gitVersion": "\(.*\)".*/\1/p')
+	[[ $version == "$KUBE_VERSION" ]] || fail "a cluster of Kubernetes $version is running; this clone wants $KUBE_VERSION" "end it first: hack/k8s/down.sh"
+	say "the cluster is running already"
+}
+
 main() {
 	local begun
 	begun=$(now)
 	part "checks" "$K8S_DIR/preflight.sh"
-	hold_lock "$STATE_DIR.lock" "starting or stopping the cluster"
-	if node_init >/dev/null; then say "the cluster is running already"; else start; fi
+	hold_lock "$CACHE_DIR/cluster.lock" "starting or stopping the cluster"
+	if node_init >/dev/null; then check_running; else start; fi
 	unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 	part "API server" await 120 "API server" kube-apiserver kubectl_admin get --raw /readyz
 	deploy_dns
 	part "node Ready" await 120 "Ready node" kubelet node_is_ready
 	part "DNS" await 120 "DNS" kubelet dns_is_ready
-	part "NetworkPolicy agent" await 60 "NetworkPolicy agent" kube-router policies_are_enforced
+	part "NetworkPolicy agent" await 60 "NetworkPolicy agent" netpol policies_are_enforced
 	cat <<-T
 		The cluster is up after $(seconds_since "$begun") s: Kubernetes $KUBE_VERSION, node $NODE_NAME.
 		  export KUBECONFIG=$CLUSTER_KUBECONFIG

@@ -119,15 +119,13 @@ start_node() {
 		--kubeconfig="$ETC/kubelet.kubeconfig" --hostname-override="$NODE_NAME" --node-ip="$NODE_IP" --cert-dir=/run/kubelet
 	keep kube-proxy kube-proxy --config="$ETC/proxy.yaml"
 	# It ends while its Node is not registered yet, and is started again.
-	keep kube-router kube-router --kubeconfig="$ETC/admin.kubeconfig" --hostname-override="$NODE_NAME" \
-		--run-router=false --run-service-proxy=false --run-loadbalancer=false --run-firewall=true \
-		--service-cluster-ip-range="$SERVICE_CIDR"
+	keep netpol netpol --kubeconfig="$ETC/admin.kubeconfig" --node="$NODE_NAME" --service-cidr="$SERVICE_CIDR"
 }
 
 import_images() {
 	local archive
 	until [[ -S /run/containerd/containerd.sock ]]; do sleep 0.05; done
-	for archive in "$STATE_DIR"/run/images/*.tar; do ctr -n k8s.io images import "$archive"; done
+	for archive in "$STATE_DIR"/run/images/*.tar; do ctr -n k8s.io images import --local "$archive"; done
 }
 
 hostname "$NODE_NAME"
