@@ -9,10 +9,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -192,6 +194,32 @@ func TestOrphansAreReaped(t *testing.T) {
 		mustClose(t, p)
 		_ = waitExit(t, p)
 	})
+}
+
+func TestCommandsOfOthersKeepTheirEnd(t *testing.T) {
+	onBoth(t, options("orphan-flow"), func(t *testing.T, s spawner) {
+		p := spawn(t, s)
+		defer mustClose(t, p)
+		for range 30 { // beside orphans that end and are reaped
+			if err := exec.Command("sh", "-c", "exit 0").Run(); err != nil {
+				t.Fatalf("a command that this process started for itself: %v", err)
+			}
+		}
+		readLine(t, p)
+	})
+}
+
+func TestTheProcessIsLeftAsItWas(t *testing.T) {
+	l := Local(options("echo"))
+	say(t, spawn(t, l), "hello")
+	mustClose(t, l)
+	var subreaper int32
+	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0); err != nil || subreaper != 0 {
+		t.Errorf("subreaper: %d, %v", subreaper, err)
+	}
+	if err := goleak.Find(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStderrFloodIsBounded(t *testing.T) {

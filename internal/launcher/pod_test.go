@@ -186,6 +186,27 @@ func TestInitKillsAllWhenControlIsLost(t *testing.T) {
 	readPIDs(t, next)
 }
 
+func TestInitKillsWhatEnteredItsContainer(t *testing.T) {
+	pod := startPod(t, podOptions{child: "echo", init: true, uid: os.Getuid()})
+	c := pod.dial(t)
+	if _, err := exec.LookPath("nsenter"); err != nil {
+		t.Skip("nsenter is missing: install util-linux")
+	}
+	guest := exec.Command("nsenter", "--pid", "--target", strconv.Itoa(pod.pid), "--", "sleep", "3600")
+	if err := guest.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = guest.Wait()
+	}()
+	eventually(t, "the guest is in", func() bool { return len(pod.inside(t)) == 1 })
+	closeAll(c.control)
+	<-ended
+	eventually(t, "nothing is left", func() bool { return len(pod.inside(t)) == 0 })
+}
+
 func TestInitReapsOrphans(t *testing.T) {
 	pod := startPod(t, podOptions{child: "orphan-flow", init: true, uid: serverUID})
 	c := pod.dial(t)
