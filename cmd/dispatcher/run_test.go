@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,11 +27,17 @@ import (
 const playServer = "TOOLGATE_TEST_PLAY_SERVER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playServer) != "" {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "launch":
+		if err := Run(context.Background(), os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case os.Getenv(playServer) != "":
 		play()
-		return
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // play lists one more tool to clients that can sample, as some servers do.
@@ -139,29 +146,76 @@ func TestAtADesk(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 
+	url, stop := serving(t, "--registry", file, "--stdio", "--", self)
+	untilAnswered(t, url, "said")
+	if err := stop(); err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+// serving runs `dispatcher serve` on ports of its own, and gives where it serves MCP.
+func serving(t *testing.T, args ...string) (url string, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	logs := newTail()
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(ctx, []string{"serve", "--registry", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--stdio", "--", self},
+		done <- Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, args...),
 			env{nil, io.Discard, logs, func(string) string { return "" }})
 	}()
-	address := logs.find(t, regexp.MustCompile(`"for":"MCP","address":"([^"]+)"`))
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"x"}}}`
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { _ = stop() })
+	return "http://" + logs.find(t, regexp.MustCompile(`"for":"MCP","address":"([^"]+)"`)) + "/mcp", stop
+}
+
+// untilAnswered calls the server's tool until the answer holds want.
+func untilAnswered(t *testing.T, url, want string) {
+	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {
-		answer := post(t, "http://"+address+"/mcp", body)
-		if strings.Contains(answer, "said") {
-			break
+		answer := post(t, url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"x"}}}`)
+		if strings.Contains(answer, want) {
+			return
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("still %s", answer)
+			t.Fatalf("still %s, want %s", answer, want)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	cancel()
-	if err := <-done; err != nil {
+}
+
+// The path in a pod: the server's container runs the launcher, and may be restarted at any time.
+func TestInAPod(t *testing.T) {
+	t.Setenv(playServer, "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, socket := filepath.Join(dir, "registry.json"), filepath.Join(dir, "launch.sock")
+	if _, _, err := run(t.Context(), "registry", "init", "--out", file, "--", self); err != nil {
+		t.Fatal(err)
+	}
+	url, stop := serving(t, "--registry", file, "--revision", deskRevision, "--probe-listen", "127.0.0.1:0", "--launch-socket", socket)
+	untilAnswered(t, url, `"code":-31012`) // the container has not started yet
+	for range 2 {
+		container := exec.CommandContext(t.Context(), self, "launch", "--socket", socket, "--", self)
+		container.Stderr = os.Stderr
+		if err := container.Start(); err != nil {
+			t.Fatal(err)
+		}
+		untilAnswered(t, url, "said")
+		if err := container.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = container.Wait() // it was killed
+		untilAnswered(t, url, `"code":-31012`)
+	}
+	if err := stop(); err != nil {
 		t.Errorf("serve: %v", err)
 	}
 }

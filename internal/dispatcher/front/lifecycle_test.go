@@ -248,6 +248,22 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
+// G-13 and G-14: the list is the filtered one in whatever form it is answered; G-17: what it hides cannot be called.
+func TestG13TheListIsFilteredInEveryForm(t *testing.T) {
+	f := newFixture(t, func(d *registry.Document) { d.Policy.Gating.HideBlocked = true })
+	id := f.session()
+	for _, accept := range []string{"application/json", "text/event-stream", "*/*"} {
+		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headerSession, id, "Accept", accept)
+		if got := w.Body.String(); !strings.Contains(got, `"echo"`) || strings.Contains(got, `"remove"`) {
+			t.Errorf("%s: %s", accept, got)
+		}
+	}
+	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"/"}}}`, headerSession, id)
+	if !strings.Contains(w.Body.String(), `"isError":true`) || f.server.Received() != "" {
+		t.Errorf("the hidden tool: %s; the server received %q", w.Body, f.server.Received())
+	}
+}
+
 func TestLimits(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) {
 		d.Policy.Limits.RequestsPerMinute = 5
