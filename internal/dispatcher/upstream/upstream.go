@@ -1,10 +1,12 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upstream speaks to the MCP server behind a dispatcher: over the pipes of a child process, or over streamable HTTP.
+// Package upstream is the contract between the dispatcher and what speaks to the MCP server behind it: connections, what
+// they carry, how they fail, and what is counted.
 //
-// It owns connections, their ids, eras and versions, the reading of catalogues and the probing of health. It decides
-// nothing about policy, and never imports Kubernetes, the API or the launcher: processes come through Spawner.
+// The work is done below: link is what all connections have in common, over the pipes of a child process (stdio, with
+// line) or over HTTP (streamable, with sse); pool says who owns a connection; probe keeps one for discovery and health.
+// None of them decides about policy or imports Kubernetes, the API or the launcher: processes come through Spawner.
 package upstream
 
 import (
