@@ -52,7 +52,7 @@ func misfit(body, reason string) badCall {
 	return badCall{body, "SchemaError", reason, 0, 200}
 }
 func denied(tool, reason string) badCall {
-	return badCall{inCall(`{"name":"` + tool + `","arguments":{"x":"` + mark + `"}}`), "Denied", reason, 0, 200}
+	return badCall{inCall(`{"name":"` + tool + `","arguments":{"name":"` + mark + `"}}`), "Denied", reason, 0, 200}
 }
 
 // badCalls are the rows G-01 to G-12, G-17 to G-19 of the faults of other proxies, and their kin.

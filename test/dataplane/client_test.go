@@ -202,3 +202,20 @@ func nameOf(t testing.TB, definition []byte) string {
 	}
 	return tool.Name
 }
+
+// modernCall calls a tool as revision 2026-07-28 has it.
+func (c *client) modernCall(tool, arguments string) *answer {
+	c.t.Helper()
+	return c.modern("tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments), "Mcp-Name", tool)
+}
+
+// modern sends a request of revision 2026-07-28; members are those of its params.
+func (c *client) modern(method, members string, headers ...string) *answer {
+	c.t.Helper()
+	if members != "" {
+		members += ","
+	}
+	return c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`,
+		c.ids.Add(1), method, members, modern), append(headers, "Mcp-Protocol-Version", modern, "Mcp-Method", method)...)
+}

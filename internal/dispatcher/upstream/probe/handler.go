@@ -6,6 +6,8 @@ package probe
 import (
 	"context"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -40,12 +42,28 @@ func (h *handler) HandleNotification(event upstream.Event) {
 
 // StartIsSlow says what is wrong while the handshake still goes on: nobody should have to wait for its time-out to know.
 func (h *handler) StartIsSlow(e *upstream.Error) {
-	p := (*Prober)(h)
-	p.publish(func(s *State) {
-		phase := registry.UpstreamConnecting
-		if s.Upstream.Phase == registry.UpstreamFailed {
-			phase = registry.UpstreamFailed
-		}
-		fail(&s.Upstream, phase, e)
+	(*Prober)(h).publish(func(s *State) { slow(s, e) })
+}
+
+// tellIfSlow says the same of a first list that does not come. The function that it gives ends that.
+func (w *watch) tellIfSlow() (answered func()) {
+	var over atomic.Bool
+	timer := time.AfterFunc(upstream.DefaultSlowAfter, func() {
+		e := upstream.Fail(registry.FailTimeout, nil, "The server has not answered tools/list within %s.", upstream.DefaultSlowAfter)
+		w.publish(func(s *State) {
+			if s.Catalogue == nil && !over.Load() {
+				slow(s, e)
+			}
+		})
 	})
+	return func() { over.Store(true); timer.Stop() }
+}
+
+// slow notes a server that takes its time to start. It has not failed yet, unless it had before.
+func slow(s *State, e *upstream.Error) {
+	phase := registry.UpstreamConnecting
+	if s.Upstream.Phase == registry.UpstreamFailed {
+		phase = registry.UpstreamFailed
+	}
+	fail(&s.Upstream, phase, e)
 }

@@ -258,7 +258,9 @@ func (w *watch) outdate() {
 // read reads the catalogue and counts the other lists.
 func (w *watch) read(ctx context.Context) error {
 	set, begun := w.settings(), w.opts.Now()
+	answered := w.tellIfSlow()
 	cat, err := w.conn.Catalogue(ctx)
+	answered()
 	now := w.opts.Now()
 	w.readAt, w.unread = now, err != nil
 	if err != nil {
