@@ -185,6 +185,7 @@ func boundPattern(s *estimate, e ast.Expr, exprs []ast.Expr, args []extent) exte
 	case "find":
 		return textOf(args[0].text)
 	case "findAll":
+		s.charge(args[0].text)
 		return partsOf(args[0].text)
 	default:
 		return scalar
