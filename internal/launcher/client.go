@@ -53,7 +53,10 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 func dial(ctx context.Context, socket string) (*wire, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unixpacket", socket)
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+		return nil, fmt.Errorf("reaching the launcher (has the server's container started?): %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("reaching the launcher: %w", err)
 	}
 	return newWire(conn.(*net.UnixConn)), nil

@@ -56,10 +56,10 @@ func (f *family) join() error {
 }
 
 func (f *family) leave() {
-	f.reap()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.users--; f.users == 0 {
+		f.reapLocked()
 		close(f.stop)
 		_ = setSubreaper(0) // turning it off can't fail where turning it on did not
 	}
@@ -90,6 +90,10 @@ func (f *family) reapOrphans(died chan os.Signal, stop chan struct{}) {
 func (f *family) reap() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.reapLocked()
+}
+
+func (f *family) reapLocked() {
 	self, group := os.Getpid(), unix.Getpgrp()
 	for _, p := range processes() {
 		if p.live || p.ppid != self || p.group == group || f.leaders[p.pid] != nil {

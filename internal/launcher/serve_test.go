@@ -264,6 +264,13 @@ func unixPair() (a, b *wire, err error) {
 	return ends[0], ends[1], nil
 }
 
+func TestDialSaysThatNobodyIsThere(t *testing.T) {
+	_, err := Dial(t.Context(), t.TempDir()+"/l.sock")
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "has the server's container started?") {
+		t.Errorf("Dial: %v", err)
+	}
+}
+
 func TestSpawnHeedsItsContext(t *testing.T) {
 	socket := t.TempDir() + "/l.sock"
 	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socket, Net: "unixpacket"}) // never accepts
