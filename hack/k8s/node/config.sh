@@ -41,11 +41,14 @@ write_config() {
 	J
 
 	# failCgroupV1 is validation only: cgroup v1 still works in this version.
+	# With the feature gate, the kubelet reads a pod's own CPU request back from
+	# cgroup v1 as a whole core, and the scheduler finds the node full.
 	# Images come from archives alone, so the kubelet must never collect them.
 	cat >"$etc/kubelet.yaml" <<-Y
 		apiVersion: kubelet.config.k8s.io/v1beta1
 		kind: KubeletConfiguration
 		failCgroupV1: false
+		featureGates: {InPlacePodLevelResourcesVerticalScaling: false}
 		cgroupDriver: cgroupfs
 		cgroupRoot: /$CGROUP_NAME
 		containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
