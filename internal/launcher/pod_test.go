@@ -151,7 +151,7 @@ func TestInitEndsOneChildOfTwo(t *testing.T) {
 	readPIDs(t, first)
 	want := append(readPIDs(t, second), second.PID())
 	mustClose(t, first)
-	waitExit(t, first)
+	_ = waitExit(t, first)
 	eventually(t, "only the second child's processes are left", func() bool { return len(pod.inside(t)) == len(want) })
 	if got := say(t, second, "hello"); got != "hello" {
 		t.Errorf("the second child answered %q", got)
