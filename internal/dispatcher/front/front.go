@@ -12,12 +12,12 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -99,14 +99,7 @@ func (h *Handler) refuseHTTP(w http.ResponseWriter, status int, refusal *policy.
 
 func (h *Handler) errorHTTP(w http.ResponseWriter, status int, refusal *policy.Refusal) {
 	body := jsonrpc.AppendError(nil, jsonrpc.ID{}, refusal.JSONRPC(h.Pipeline.ServerName(), ""))
-	writeJSON(w, status, body)
-}
-
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // a recorder in a test has none
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	response.WriteJSON(w, status, body)
 }
 
 // get opens the stream of a session for what the server sends on its own.

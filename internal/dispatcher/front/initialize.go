@@ -32,7 +32,7 @@ func (h *Handler) initialize(in *incoming) {
 		return
 	}
 	defer s.use()()
-	in.reply.w.Header().Set(headerSession, s.id)
+	in.reply.Header().Set(headerSession, s.id)
 	h.sendResult(in, s.welcome())
 }
 

@@ -76,11 +76,11 @@ func (h *Handler) legacy(in *incoming) {
 		s.request(in)
 	case jsonrpc.Notification:
 		s.notification(in)
-		accepted(in)
+		in.reply.Accepted()
 	case jsonrpc.Response:
 		m := in.Message.Clone()
 		s.answered(&m)
-		accepted(in)
+		in.reply.Accepted()
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *session) pass(in *incoming) {
 func (h *Handler) withoutSession(in *incoming) {
 	switch in.Kind {
 	case jsonrpc.Notification:
-		accepted(in)
+		in.reply.Accepted()
 		return
 	case jsonrpc.Response:
 		h.refuse(in, sessionMissing())

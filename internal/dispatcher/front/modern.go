@@ -45,7 +45,7 @@ func (h *Handler) modern(in *incoming) {
 		return
 	}
 	if in.Kind == jsonrpc.Notification {
-		accepted(in)
+		in.reply.Accepted()
 		return
 	}
 	if in.Method == "server/discover" {

@@ -11,6 +11,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -21,7 +22,7 @@ const metaVersion = "io.modelcontextprotocol/protocolVersion"
 type incoming struct {
 	*jsonrpc.Message
 	http    *http.Request
-	reply   *reply
+	reply   *response.Response
 	address string
 	modern  bool
 	session bool // the message belongs to a session
@@ -38,15 +39,14 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Metrics.Received(len(body))
 	m, err := jsonrpc.Parse(body, jsonrpc.Limits{MaxBytes: limit})
-	in := &incoming{Message: &m, http: r, address: edge.Address(r),
-		reply: &reply{w: w, ctx: r.Context(), accepts: edge.Accept(r)}}
+	in := &incoming{Message: &m, http: r, address: edge.Address(r), reply: response.New(w, r)}
 	if err != nil {
 		h.refuse(in, parseRefusal(in, err))
 		return
 	}
 	in.modern = m.Kind != jsonrpc.Response && m.MetaMember(metaVersion) != nil
 	switch {
-	case !in.reply.accepts.JSON && !in.reply.accepts.EventStream:
+	case !in.reply.Accepts.JSON && !in.reply.Accepts.EventStream:
 		h.refuseHTTP(w, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
@@ -91,7 +91,7 @@ func (h *Handler) sendError(in *incoming, refusal *policy.Refusal, traceID strin
 
 func (h *Handler) send(in *incoming, status int, message []byte) {
 	h.Metrics.Sent(len(message))
-	in.reply.answer(status, message)
+	in.reply.Answer(status, message)
 }
 
 // statusOf is the HTTP status of an error that the server itself gave: the modern revision binds some codes to one.
@@ -112,9 +112,6 @@ func (h *Handler) sendResult(in *incoming, result []byte) {
 	h.send(in, http.StatusOK, jsonrpc.AppendResponse(message, in.ID, result))
 }
 
-// accepted answers what wants no answer (MCP, Sending Messages to the Server, point 4).
-func accepted(in *incoming) { in.reply.w.WriteHeader(http.StatusAccepted) }
-
 // request is a client's request as the pipeline takes it. The refusal says what its params lack.
 func (h *Handler) request(in *incoming, version string, c client) (*pipeline.Request, *policy.Refusal) {
 	call, refusal := pipeline.Describe(in.Message)
@@ -134,10 +131,10 @@ func (h *Handler) request(in *incoming, version string, c client) (*pipeline.Req
 }
 
 // progressTo passes the server's progress on under the client's own token.
-func (h *Handler) progressTo(r *reply, token []byte) func([]byte) {
+func (h *Handler) progressTo(r *response.Response, token []byte) func([]byte) {
 	return func(params []byte) {
 		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "progressToken", Raw: token})
-		if !r.event(jsonrpc.AppendNotification(nil, "notifications/progress", params)) {
+		if !r.Event(jsonrpc.AppendNotification(nil, "notifications/progress", params)) {
 			h.Metrics.Dropped("progress")
 		}
 	}
@@ -145,14 +142,14 @@ func (h *Handler) progressTo(r *reply, token []byte) func([]byte) {
 
 // do carries a request through the pipeline and answers the client.
 func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Request) {
-	defer in.reply.patience()()
+	defer in.reply.Patience()()
 	answer := h.Pipeline.Do(ctx, request)
 	if answer.Refusal != nil && answer.Refusal.Reason == pipeline.ReasonDraining && in.session {
 		answer.Refusal = sessionNotFound() // so that the client begins another, which another replica answers
 	}
 	switch {
 	case answer.Cancelled:
-		in.reply.withhold()
+		in.reply.Withhold()
 	case answer.Refusal != nil && answer.Refusal.AsResult(request.Call):
 		h.sendResult(in, h.shaped(in, upstreamNone, answer.Refusal.Result(h.Pipeline.ServerName(), request.Trace.ID)))
 	case answer.Refusal != nil:

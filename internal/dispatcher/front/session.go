@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -52,7 +53,7 @@ type session struct {
 	calls      map[string]*call // by the key of the client's id
 	asks       map[string]*ask  // by the key of our id
 	asked      int64
-	standalone *stream
+	standalone *response.Stream
 	backlog    [][]byte
 	held       int // bytes of backlog
 }
@@ -60,7 +61,7 @@ type session struct {
 // call is one request of the client that is under way.
 type call struct {
 	session *session
-	reply   *reply
+	reply   *response.Response
 	cancel  context.CancelCauseFunc
 	// hold stops the call's time-out while the client is asked something.
 	hold func() (release func())
@@ -113,7 +114,7 @@ func (s *session) end(cause error) {
 	}
 	s.h.sessions.remove(s.id)
 	if standalone != nil {
-		standalone.finish(nil)
+		standalone.Finish(nil)
 	}
 	s.forget()
 	s.h.Metrics.SessionClosed()
@@ -159,12 +160,12 @@ func (s *session) giveUp(id jsonrpc.ID, cause error) {
 // deliver sends a message of the server on exactly one stream: that of the call that it belongs to, else the standalone
 // one, else it waits for that to be opened. It says whether the message is on a stream.
 func (s *session) deliver(owner *call, message []byte) bool {
-	if owner != nil && owner.reply.event(message) {
+	if owner != nil && owner.reply.Event(message) {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.standalone != nil && s.standalone.push(message) {
+	if s.standalone != nil && s.standalone.Push(message) {
 		return true
 	}
 	s.hold(message)
@@ -188,21 +189,21 @@ func (s *session) hold(message []byte) {
 // serveStandalone writes the session's own stream until it ends. A newer one takes the older one's place: the client that
 // opens it knows better than we do whether the older one still reaches it.
 func (s *session) serveStandalone(w http.ResponseWriter, r *http.Request) {
-	mine := newStream()
+	mine := response.NewStream()
 	s.mu.Lock()
 	if s.standalone != nil {
-		s.standalone.finish(nil)
+		s.standalone.Finish(nil)
 	}
 	s.standalone = mine
 	for _, message := range s.backlog {
-		mine.push(message)
+		mine.Push(message)
 	}
 	s.backlog, s.held = nil, 0
 	s.mu.Unlock()
 	if s.ctx.Err() != nil {
-		mine.finish(nil)
+		mine.Finish(nil)
 	}
-	mine.run(r.Context(), w)
+	mine.Run(r.Context(), w)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.standalone == mine {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package front
+package response
 
 import (
 	"context"
@@ -18,15 +18,15 @@ const (
 	maxQueuedBytes = 4 << 20
 	// keepAliveEvery is how often a silent stream gets a comment, so that nothing on the way takes it for dead.
 	keepAliveEvery = 15 * time.Second
-	// writeTimeout bounds one write to a client.
-	writeTimeout = 30 * time.Second
+	// WriteTimeout bounds one write to a client.
+	WriteTimeout = 30 * time.Second
 )
 
 var keepAlive = []byte(": keep-alive\n\n")
 
-// stream is an event stream to a client (HTML, Server-sent events): a queue that anybody fills without blocking, and one
+// Stream is an event stream to a client (HTML, Server-sent events): a queue that anybody fills without blocking, and one
 // goroutine that writes it.
-type stream struct {
+type Stream struct {
 	mu     sync.Mutex
 	queue  [][]byte
 	bytes  int
@@ -34,10 +34,11 @@ type stream struct {
 	wake   chan struct{}
 }
 
-func newStream() *stream { return &stream{wake: make(chan struct{}, 1)} }
+// NewStream gives an empty stream.
+func NewStream() *Stream { return &Stream{wake: make(chan struct{}, 1)} }
 
-// push queues one message. It says no when the stream has ended or its client is too slow.
-func (s *stream) push(message []byte) bool {
+// Push queues one message. It says no when the stream has ended or its client is too slow.
+func (s *Stream) Push(message []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.queue) >= maxQueued || s.bytes+len(message) > maxQueuedBytes {
@@ -47,8 +48,8 @@ func (s *stream) push(message []byte) bool {
 	return true
 }
 
-// finish ends the stream, after one last message where there is one: an answer is never dropped.
-func (s *stream) finish(last []byte) {
+// Finish ends the stream, after one last message where there is one: an answer is never dropped.
+func (s *Stream) Finish(last []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last != nil && !s.closed {
@@ -58,13 +59,13 @@ func (s *stream) finish(last []byte) {
 	s.signal()
 }
 
-func (s *stream) add(message []byte) {
+func (s *Stream) add(message []byte) {
 	s.queue = append(s.queue, message)
 	s.bytes += len(message)
 	s.signal()
 }
 
-func (s *stream) signal() {
+func (s *Stream) signal() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -72,16 +73,16 @@ func (s *stream) signal() {
 }
 
 // take gives what is queued, and whether the stream ends after it.
-func (s *stream) take() (messages [][]byte, last bool) {
+func (s *Stream) take() (messages [][]byte, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	messages, s.queue, s.bytes = s.queue, nil, 0
 	return messages, s.closed
 }
 
-// run writes the stream until it is finished, ctx ends, or the client has gone.
-func (s *stream) run(ctx context.Context, w http.ResponseWriter) {
-	defer s.finish(nil)
+// Run writes the stream until it is finished, ctx ends, or the client has gone.
+func (s *Stream) Run(ctx context.Context, w http.ResponseWriter) {
+	defer s.Finish(nil)
 	out := newEventWriter(w)
 	if out.flush() != nil {
 		return
@@ -140,7 +141,7 @@ func (e *eventWriter) events(messages [][]byte) error {
 }
 
 func (e *eventWriter) raw(data []byte) error {
-	_ = e.controller.SetWriteDeadline(time.Now().Add(writeTimeout)) // a recorder in a test has none
+	_ = e.controller.SetWriteDeadline(time.Now().Add(WriteTimeout)) // a recorder in a test has none
 	_, err := e.w.Write(data)
 	return err
 }

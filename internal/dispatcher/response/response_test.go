@@ -1,0 +1,123 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package response
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func request(accept string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	r.Header.Set("Accept", accept)
+	return r
+}
+
+const both = "application/json, text/event-stream"
+
+func TestForms(t *testing.T) {
+	cases := map[string]struct {
+		accept       string
+		events       []string
+		status       int
+		answer       string
+		wantType     string
+		want         string
+		wantRejected bool // an event was not taken
+	}{
+		"nothing precedes: JSON":           {accept: both, status: 200, answer: `{"a":1}`, wantType: "application/json", want: `{"a":1}`},
+		"something precedes: events":       {accept: both, events: []string{`{"p":1}`}, status: 200, answer: `{"a":1}`, wantType: "text/event-stream", want: "event: message\ndata: {\"p\":1}\n\nevent: message\ndata: {\"a\":1}\n\n"},
+		"JSON only: events are not taken":  {accept: "application/json", events: []string{`{"p":1}`}, status: 200, answer: `{"a":1}`, wantType: "application/json", want: `{"a":1}`, wantRejected: true},
+		"events only: the answer is one":   {accept: "text/event-stream", status: 200, answer: `{"a":1}`, wantType: "text/event-stream", want: "event: message\ndata: {\"a\":1}\n\n"},
+		"an error status is always JSON":   {accept: "text/event-stream", status: 404, answer: `{"e":1}`, wantType: "application/json", want: `{"e":1}`},
+		"line breaks do not end the event": {accept: "text/event-stream", status: 200, answer: "{\r\n\"a\":\n1}", wantType: "text/event-stream", want: "event: message\ndata: {  \"a\": 1}\n\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			r := New(w, request(tc.accept))
+			for _, e := range tc.events {
+				if taken := r.Event([]byte(e)); taken == tc.wantRejected {
+					t.Errorf("event taken: %v", taken)
+				}
+			}
+			r.Answer(tc.status, []byte(tc.answer))
+			if got := w.Body.String(); got != tc.want || w.Header().Get("Content-Type") != tc.wantType {
+				t.Errorf("%s %q, want %s %q", w.Header().Get("Content-Type"), got, tc.wantType, tc.want)
+			}
+			if r.Event([]byte(`{}`)) {
+				t.Error("an event was taken after the answer")
+			}
+		})
+	}
+}
+
+func TestWithhold(t *testing.T) {
+	for accept, want := range map[string]int{both: http.StatusOK, "application/json": http.StatusAccepted} {
+		w := httptest.NewRecorder()
+		New(w, request(accept)).Withhold()
+		if w.Code != want || w.Body.Len() > 0 {
+			t.Errorf("%s: %d %q, want %d and nothing", accept, w.Code, w.Body, want)
+		}
+	}
+}
+
+// stuck is a client that reads nothing until it is released.
+type stuck struct {
+	*httptest.ResponseRecorder
+	release chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.release
+	return s.ResponseRecorder.Write(p)
+}
+
+// A client that does not read costs a bounded queue and loses what is over it, but never its answer.
+func TestASlowClient(t *testing.T) {
+	w := &stuck{httptest.NewRecorder(), make(chan struct{})}
+	r := New(w, request(both))
+	taken := 0
+	for range 3 * maxQueued {
+		if r.Event([]byte(`{"p":1}`)) {
+			taken++
+		}
+	}
+	if taken < maxQueued || taken >= 3*maxQueued {
+		t.Errorf("%d events were taken, want about %d", taken, maxQueued)
+	}
+	close(w.release)
+	r.Answer(200, []byte(`{"a":1}`))
+	if got := w.Body.String(); strings.Count(got, "event: ") != taken+1 || !strings.HasSuffix(got, "data: {\"a\":1}\n\n") {
+		t.Errorf("%d events, the last %q", strings.Count(got, "event: "), got[max(0, len(got)-40):])
+	}
+}
+
+// A client that has gone ends the stream; whoever still writes is told.
+func TestAClientThatHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := NewStream()
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx, httptest.NewRecorder()) }()
+		time.Sleep(time.Minute) //nolint:forbidigo // the clock of the bubble
+		if !s.Push([]byte(`{}`)) {
+			t.Error("refused while the client is there")
+		}
+		cancel()
+		<-done
+		if s.Push([]byte(`{}`)) {
+			t.Error("taken after the client has gone")
+		}
+	})
+}
