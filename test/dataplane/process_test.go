@@ -39,10 +39,16 @@ func serve(t testing.TB, doc *registry.Document, command ...string) *dispatcher 
 
 func serveFile(t testing.TB, file string, command ...string) *dispatcher {
 	t.Helper()
-	args := []string{"serve", "--registry", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--drain-timeout", soon.String()}
-	if len(command) > 0 {
-		args = append(append(args, "--stdio", "--"), command...)
+	if len(command) == 0 {
+		return serveWith(t, file)
 	}
+	return serveWith(t, file, append([]string{"--stdio", "--"}, command...)...)
+}
+
+// serveWith starts a dispatcher with flags of the test's own.
+func serveWith(t testing.TB, file string, flags ...string) *dispatcher {
+	t.Helper()
+	args := append([]string{"serve", "--registry", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--drain-timeout", soon.String()}, flags...)
 	d := &dispatcher{t: t, Cmd: exec.Command(binaries.dispatcher, args...), audit: &text{}, log: &text{}, exited: make(chan struct{})}
 	d.Stdout = d.audit
 	logs := must[io.ReadCloser](t)(d.StderrPipe())
