@@ -4,7 +4,7 @@
 #
 # Settings of the development cluster, sourced by the other scripts. Sets
 # variables and nothing else: it prints nothing, starts nothing, needs no tool
-# but sed. Versions are read from the go.mod files beside it.
+# but sed and cksum. Versions are read from the go.mod files beside it.
 # shellcheck disable=SC2034 # the variables are for whoever sources this file
 
 K8S_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -38,6 +38,6 @@ DNS_IP=${SERVICE_CIDR%.*}.10
 
 NODE_NAME=node1
 HOST_LINK=toolgate0
-CGROUP_NAME=toolgate-cluster
+CGROUP_NAME=toolgate-$(cksum <<<"$STATE_DIR" | cut -d ' ' -f 1)
 PAUSE_IMAGE=toolgate.dev/cluster/pause:$KUBE_VERSION
 COREDNS_IMAGE=toolgate.dev/cluster/coredns:$COREDNS_VERSION

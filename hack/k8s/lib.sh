@@ -5,6 +5,9 @@
 # What the scripts share: messages, steps that show they are alive, locks.
 # Everything goes to stderr: stdout is for results.
 
+# A plain user's PATH may lack the folders of ip, nft and the like.
+export PATH=$PATH:/usr/sbin:/sbin
+
 say() { printf '%s\n' "$*" >&2; }
 fail() {
 	say "error: $1"

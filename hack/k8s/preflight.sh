@@ -95,7 +95,11 @@ free_of() {
 }
 
 check_kernel() {
-	local module scratch=$STATE_DIR.preflight
+	local module scratch=$STATE_DIR.preflight error
+	if ! error=$(unshare --net --mount --pid --fork --uts true 2>&1); then
+		missing "the right to make namespaces, which a container may lack ($error)"
+		return
+	fi
 	for module in overlay br_netfilter nf_tables ip_set veth; do modprobe -q "$module" 2>/dev/null || true; done
 	mkdir -p "$scratch"/{lower,upper,work,merged}
 	probe "overlayfs on $STATE_DIR" "cd '$scratch' && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged"

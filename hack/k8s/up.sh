@@ -60,6 +60,18 @@ prepare_state() {
 	mkfifo "$STATE_DIR/run/gate"
 }
 
+# await_no_link: the kernel removes the link of a node that was killed, in its
+# own time. One that stays is another cluster's, with another folder of state.
+await_no_link() {
+	local try
+	for try in {1..50}; do
+		ip link show "$HOST_LINK" >/dev/null 2>&1 || return 0
+		sleep 0.1
+	done
+	fail "the link $HOST_LINK is still in use after $try tries" \
+		"another cluster runs on this machine, started with another XDG_STATE_HOME or HOME; end that one first"
+}
+
 # start_init starts the node's process 1, records it, gives it its end of the
 # link and only then lets it go on.
 start_init() {
@@ -80,13 +92,18 @@ start_init() {
 	echo go >"$STATE_DIR/run/gate"
 }
 
-# await SECONDS WHAT LOG COMMAND... polls until COMMAND succeeds.
+# await SECONDS WHAT LOG COMMAND... polls until COMMAND succeeds, with a line
+# every 10 s.
 await() {
-	local deadline=$((SECONDS + $1)) what=$2 log=$STATE_DIR/log/$3.log
+	local deadline=$((SECONDS + $1)) next=$((SECONDS + 10)) what=$2 log=$STATE_DIR/log/$3.log
 	shift 3
 	until "$@" >/dev/null 2>&1; do
 		node_init >/dev/null || fail "the node has ended while waiting for $what" "$(tail -n 5 "$STATE_DIR/log/init.log")"
 		((SECONDS < deadline)) || fail "no $what in time; the end of $log:" "$(tail -n 10 "$log")"
+		if ((SECONDS >= next)); then
+			say "waiting for $what, up to $((deadline - SECONDS)) s more"
+			next=$((SECONDS + 10))
+		fi
 		sleep 0.1
 	done
 }
@@ -103,6 +120,7 @@ find_binaries() { BINARIES=$("$K8S_DIR/binaries.sh" cluster 9>&-); }
 find_images() { mapfile -t IMAGES < <("$K8S_DIR/../image/build.sh" cluster 9>&-) && ((${#IMAGES[@]} == 2)); }
 clear_and_start() {
 	remove_node
+	await_no_link
 	prepare_state
 	start_init
 }

@@ -20,12 +20,14 @@ node_init() {
 
 kubectl_admin() { "$STATE_DIR/bin/kubectl" --kubeconfig "$CLUSTER_KUBECONFIG" --cache-dir "$STATE_DIR/run/kubectl" "$@"; }
 
-# remove_cgroups removes those of the pods. They empty as the kernel ends the
-# last processes, so a folder may need a moment.
+# remove_cgroups removes those of the pods, by the name that the node was started
+# with. They empty as the kernel ends the last processes, so one may need a moment.
 remove_cgroups() {
-	local try left
+	local try left name
+	name=$(sed -n 's/^declare -- CGROUP_NAME="\(.*\)"$/\1/p' "$STATE_DIR/etc/settings" 2>/dev/null || true)
+	name=${name:-$CGROUP_NAME}
 	for try in {1..50}; do
-		left=$(find /sys/fs/cgroup -depth -type d \( -name "$CGROUP_NAME" -o -path "*/$CGROUP_NAME/*" \) 2>/dev/null || true)
+		left=$(find /sys/fs/cgroup -depth -type d \( -name "$name" -o -path "*/$name/*" \) 2>/dev/null || true)
 		[[ -n $left ]] || return 0
 		xargs rmdir 2>/dev/null <<<"$left" || sleep 0.1
 	done
@@ -41,8 +43,8 @@ remove_node() {
 		kill -KILL "$pid"
 		# The kernel lets it go when all processes of its namespace have ended.
 		while node_init >/dev/null; do sleep 0.05; done
+		ip link delete "$HOST_LINK" 2>/dev/null || true
 	fi
-	ip link delete "$HOST_LINK" 2>/dev/null || true
 	remove_cgroups
 	if [[ -f $STATE_DIR/run/made ]]; then
 		while read -r folder; do rmdir "$folder" 2>/dev/null || true; done <"$STATE_DIR/run/made"
