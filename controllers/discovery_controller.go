@@ -84,7 +84,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	d := &discovery{key: key, server: &mcpv1alpha1.MCPServer{}}
 	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, d.server)
 	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
-		r.Gather.Prober.Watch(key, nil)
+		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
 		r.Library.forget(key)
 		d.server, d.view = nil, decide.NewView(nil, "", nil)
 		return d, nil
@@ -108,7 +108,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, err
 	}
-	r.Gather.Prober.Watch(key, targets(pods, digestOf(document)))
+	r.Gather.Prober.Watch(key, targets(pods, digestOf(document))) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
 	d.live = append(revisionsOf(pods), current)
 	return d, nil

@@ -70,7 +70,7 @@ func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 }
 
 // NextLook is when time alone changes the status; zero when only an event can.
-func (in *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
+func (d *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
 	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != mcpv1alpha1.ReasonProgressing {
 		return time.Time{}
@@ -78,17 +78,17 @@ func (in *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
 	return c.LastTransitionTime.Add(Grace)
 }
 
-func (in *RuleSetInput) accepted() verdict {
-	if message := render.SelectorError(in.RuleSet); message != "" {
+func (d *RuleSetInput) accepted() verdict {
+	if message := render.SelectorError(d.RuleSet); message != "" {
 		return no(mcpv1alpha1.ReasonInvalidSelector, message)
 	}
-	if in.RuleSet.Spec.Format == mcpv1alpha1.RuleFormatSHACL {
+	if d.RuleSet.Spec.Format == mcpv1alpha1.RuleFormatSHACL {
 		return no(mcpv1alpha1.ReasonUnsupported, "spec.format shacl is not built yet; write the rules in cel or jsonSchema")
 	}
-	if len(in.Errors) == 0 {
+	if len(d.Errors) == 0 {
 		return yes(mcpv1alpha1.ReasonAccepted, "")
 	}
-	return no(mcpv1alpha1.ReasonInvalidRules, ErrorText(in.Errors))
+	return no(mcpv1alpha1.ReasonInvalidRules, ErrorText(d.Errors))
 }
 
 // ErrorText tells of the first error in a sentence, and how many there are.
@@ -121,8 +121,9 @@ func ErrorText(errs []rules.RuleError) string {
 const maxRuleErrors = 16
 
 func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
-	var out []mcpv1alpha1.RuleError
-	for _, e := range errs[:min(len(errs), maxRuleErrors)] {
+	errs = errs[:min(len(errs), maxRuleErrors)]
+	out := make([]mcpv1alpha1.RuleError, 0, len(errs))
+	for _, e := range errs {
 		out = append(out, mcpv1alpha1.RuleError{
 			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: cut(e.Message, maxMessage),
 		})
@@ -132,16 +133,16 @@ func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
 
 // enforced is exact: it is True only when every pod in the endpoints of every server that is reached has said that it
 // enforces a document with this generation.
-func (in *RuleSetInput) enforced(list []metav1.Condition) verdict {
+func (d *RuleSetInput) enforced(list []metav1.Condition) verdict {
 	if a := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted); a.Status != metav1.ConditionTrue {
 		return no(mcpv1alpha1.ReasonNotAccepted, "what the set governs is denied until it is accepted")
 	}
-	if len(in.Reached) == 0 {
-		return yes(mcpv1alpha1.ReasonNoServers, in.nobody())
+	if len(d.Reached) == 0 {
+		return yes(mcpv1alpha1.ReasonNoServers, d.nobody())
 	}
 	var lagging []string
 	silent := true
-	for _, r := range in.Reached {
+	for _, r := range d.Reached {
 		switch {
 		case !r.Written:
 			lagging, silent = append(lagging, r.Server), false
@@ -151,22 +152,22 @@ func (in *RuleSetInput) enforced(list []metav1.Condition) verdict {
 		}
 	}
 	if len(lagging) == 0 {
-		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(in.Reached)))
+		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(d.Reached)))
 	}
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
 	case last != nil && last.Status == metav1.ConditionTrue && silent:
 		// Every document holds the set, and no pod has said anything since the manager started.
 		return verdict{last.Status, last.Reason, last.Message}
-	case last == nil || last.Status != metav1.ConditionFalse || in.Now.Sub(last.LastTransitionTime.Time) < Grace:
+	case last == nil || last.Status != metav1.ConditionFalse || d.Now.Sub(last.LastTransitionTime.Time) < Grace:
 		return no(mcpv1alpha1.ReasonProgressing, "not in force yet in "+atMost(lagging))
 	default:
 		return no(mcpv1alpha1.ReasonLagging, "not in force in "+atMost(lagging))
 	}
 }
 
-func (in *RuleSetInput) nobody() string {
-	sel := in.RuleSet.Spec.Servers
+func (d *RuleSetInput) nobody() string {
+	sel := d.RuleSet.Spec.Servers
 	if sel == nil || len(sel.Names) == 0 {
 		return "no MCPServer is selected, so nothing is governed"
 	}

@@ -73,10 +73,10 @@ func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
 }
 
 // NextLook is when the status has to be computed again because time alone will change it; zero when only an event can.
-func (in *ServerInput) NextLook(list []metav1.Condition) time.Time {
+func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	var next time.Time
 	sooner := func(t time.Time) {
-		if t.After(in.Now) && (next.IsZero() || t.Before(next)) {
+		if t.After(d.Now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
@@ -84,82 +84,82 @@ func (in *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == mcpv1alpha1.ReasonProgressing {
 		sooner(c.LastTransitionTime.Add(Grace))
 	}
-	for _, p := range in.serving() {
-		if p.Seen.Err != "" && !p.enforces(in.Document) {
+	for _, p := range d.serving() {
+		if p.Seen.Err != "" && !p.enforces(d.Document) {
 			sooner(p.Seen.FailingSince.Add(Unreachable))
 		}
 	}
 	return next
 }
 
-func (in *ServerInput) accepted() verdict {
-	if in.Refused != (Refusal{}) {
-		return no(in.Refused.Reason, in.Refused.Message)
+func (d *ServerInput) accepted() verdict {
+	if d.Refused != (Refusal{}) {
+		return no(d.Refused.Reason, d.Refused.Message)
 	}
-	if len(in.MissingRuleSets) > 0 {
+	if len(d.MissingRuleSets) > 0 {
 		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(
-			"spec.ruleSets names %s, which do not exist in this namespace; every call that they would govern is denied until they do", atMost(in.MissingRuleSets)))
+			"spec.ruleSets names %s, which do not exist in this namespace; every call that they would govern is denied until they do", atMost(d.MissingRuleSets)))
 	}
-	if reason, message := in.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
+	if reason, message := d.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
 		return no(reason, message)
 	}
 	return yes(mcpv1alpha1.ReasonAccepted, "")
 }
 
 // outOfService says why no pod is wanted.
-func (in *ServerInput) outOfService() (verdict, bool) {
+func (d *ServerInput) outOfService() (verdict, bool) {
 	switch {
-	case render.Disabled(in.Server):
+	case render.Disabled(d.Server):
 		return no(mcpv1alpha1.ReasonDisabled, "spec.state is Disabled"), true
-	case render.Replicas(in.Server) == 0:
+	case render.Replicas(d.Server) == 0:
 		return no(mcpv1alpha1.ReasonScaledToZero, "spec.replicas is 0"), true
 	default:
 		return verdict{}, false
 	}
 }
 
-func (in *ServerInput) available(list []metav1.Condition) verdict {
-	if v, out := in.outOfService(); out {
+func (d *ServerInput) available(list []metav1.Condition) verdict {
+	if v, out := d.outOfService(); out {
 		return v
 	}
-	wanted, serving := int(render.Replicas(in.Server)), len(in.serving())
+	wanted, serving := int(render.Replicas(d.Server)), len(d.serving())
 	if serving >= wanted {
-		return yes(mcpv1alpha1.ReasonAvailable, in.count(serving, wanted))
+		return yes(mcpv1alpha1.ReasonAvailable, d.count(serving, wanted))
 	}
-	if in.Refused != (Refusal{}) && in.Deployment == nil {
+	if d.Refused != (Refusal{}) && d.Deployment == nil {
 		v, _ := previous(list, mcpv1alpha1.ConditionAccepted)
 		return v
 	}
-	reason, message := in.podProblem()
+	reason, message := d.podProblem()
 	if reason == "" {
-		reason, message = in.rolloutProblem()
+		reason, message = d.rolloutProblem()
 	}
 	if reason == "" {
 		reason, message = mcpv1alpha1.ReasonProgressing, "waiting for pods"
 	}
-	return no(reason, in.count(serving, wanted)+"; "+message)
+	return no(reason, d.count(serving, wanted)+"; "+message)
 }
 
-func (in *ServerInput) count(serving, wanted int) string {
+func (d *ServerInput) count(serving, wanted int) string {
 	return fmt.Sprintf("%d of %d pods serve", serving, wanted)
 }
 
-func (in *ServerInput) serving() []*Pod {
+func (d *ServerInput) serving() []*Pod {
 	var out []*Pod
-	for i := range in.Pods {
-		if in.Pods[i].Serves() {
-			out = append(out, &in.Pods[i])
+	for i := range d.Pods {
+		if d.Pods[i].Serves() {
+			out = append(out, &d.Pods[i])
 		}
 	}
 	return out
 }
 
 // podProblem is what is wrong with a pod that does not serve: those of the spec's revision first.
-func (in *ServerInput) podProblem() (reason, message string) {
+func (d *ServerInput) podProblem() (reason, message string) {
 	for _, current := range []bool{true, false} {
-		for i := range in.Pods {
-			p := &in.Pods[i]
-			if (p.Revision() == in.Revision) != current || p.Serves() || !p.DeletionTimestamp.IsZero() {
+		for i := range d.Pods {
+			p := &d.Pods[i]
+			if (p.Revision() == d.Revision) != current || p.Serves() || !p.DeletionTimestamp.IsZero() {
 				continue
 			}
 			if reason, message := problem(p.Pod); reason != "" {
@@ -174,11 +174,11 @@ func (in *ServerInput) podProblem() (reason, message string) {
 }
 
 // rolloutProblem is what the Deployment says where its pods say nothing.
-func (in *ServerInput) rolloutProblem() (reason, message string) {
-	if in.Deployment == nil {
+func (d *ServerInput) rolloutProblem() (reason, message string) {
+	if d.Deployment == nil {
 		return "", ""
 	}
-	for _, c := range in.Deployment.Status.Conditions {
+	for _, c := range d.Deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
 			if strings.Contains(c.Message, "serviceaccount") && strings.Contains(c.Message, "not found") {
 				return mcpv1alpha1.ReasonReferenceNotFound, c.Message
@@ -186,7 +186,7 @@ func (in *ServerInput) rolloutProblem() (reason, message string) {
 			return mcpv1alpha1.ReasonPodsRefused, c.Message
 		}
 	}
-	for _, c := range in.Deployment.Status.Conditions {
+	for _, c := range d.Deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
 			return mcpv1alpha1.ReasonProgressDeadlineExceeded, c.Message
 		}
@@ -194,26 +194,26 @@ func (in *ServerInput) rolloutProblem() (reason, message string) {
 	return "", ""
 }
 
-func (in *ServerInput) discovered(list []metav1.Condition) verdict {
-	if v, out := in.outOfService(); out {
+func (d *ServerInput) discovered(list []metav1.Condition) verdict {
+	if v, out := d.outOfService(); out {
 		return unknown(v.reason, v.message)
 	}
 	var current []*Pod
-	for i := range in.Pods {
-		if p := &in.Pods[i]; p.Revision() == in.Revision {
+	for i := range d.Pods {
+		if p := &d.Pods[i]; p.Revision() == d.Revision {
 			current = append(current, p)
 		}
 	}
 	for _, p := range current {
 		if cat := p.catalogue(); cat != nil {
-			return in.listed(cat)
+			return d.listed(cat)
 		}
 	}
-	if reason, message := in.currentProblem(current); reason != "" {
+	if reason, message := d.currentProblem(current); reason != "" {
 		return no(reason, message)
 	}
 	last, known := previous(list, mcpv1alpha1.ConditionDiscovered)
-	if known && last.status == metav1.ConditionTrue && in.seenBefore() && !answered(current) {
+	if known && last.status == metav1.ConditionTrue && d.seenBefore() && !answered(current) {
 		return last
 	}
 	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet")
@@ -221,9 +221,9 @@ func (in *ServerInput) discovered(list []metav1.Condition) verdict {
 
 // seenBefore says whether the revision's catalogue has been read at some time: then a manager that has not heard of it
 // since its start knows no better than the status.
-func (in *ServerInput) seenBefore() bool {
-	return slices.ContainsFunc(in.Server.Status.Revisions, func(r mcpv1alpha1.RevisionStatus) bool {
-		return r.Name == in.Revision && r.FirstCatalogueDigest != ""
+func (d *ServerInput) seenBefore() bool {
+	return slices.ContainsFunc(d.Server.Status.Revisions, func(r mcpv1alpha1.RevisionStatus) bool {
+		return r.Name == d.Revision && r.FirstCatalogueDigest != ""
 	})
 }
 
@@ -231,7 +231,7 @@ func answered(pods []*Pod) bool {
 	return slices.ContainsFunc(pods, func(p *Pod) bool { return p.Seen.State != nil })
 }
 
-func (in *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
+func (d *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
 	for _, p := range pods {
 		if reason, message := upstreamProblem(p); reason != "" {
 			return reason, message
@@ -246,13 +246,13 @@ func (in *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
 }
 
 // listed is the verdict on a catalogue that has been read.
-func (in *ServerInput) listed(cat *registry.Catalogue) verdict {
+func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 	if len(cat.Tools) == 0 && cat.Resources <= 0 && cat.Prompts <= 0 {
 		return yes(mcpv1alpha1.ReasonCatalogueEmpty, "the server answers, and lists no tools, resources or prompts")
 	}
 	objects := map[string]*mcpv1alpha1.MCPTool{}
-	for i := range in.Tools {
-		objects[in.Tools[i].Spec.ToolName] = &in.Tools[i]
+	for i := range d.Tools {
+		objects[d.Tools[i].Spec.ToolName] = &d.Tools[i]
 	}
 	var withheld []string
 	for _, t := range cat.Tools {
@@ -272,10 +272,10 @@ func (in *ServerInput) listed(cat *registry.Catalogue) verdict {
 	return yes(mcpv1alpha1.ReasonDiscovered, fmt.Sprintf("%d tools", len(cat.Tools)))
 }
 
-func (in *ServerInput) protected() verdict {
-	remote := in.Server.Spec.Remote
+func (d *ServerInput) protected() verdict {
+	remote := d.Server.Spec.Remote
 	switch {
-	case remote == nil && render.Transport(in.Server) == mcpv1alpha1.TransportStdio:
+	case remote == nil && render.Transport(d.Server) == mcpv1alpha1.TransportStdio:
 		return yes(mcpv1alpha1.ReasonSocket, "the server speaks on pipes that the dispatcher holds; it has no port to go round it")
 	case remote == nil:
 		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and the NetworkPolicy shuts it for others, where the network enforces policies")
@@ -288,23 +288,23 @@ func (in *ServerInput) protected() verdict {
 
 // facts fills in what is told of the server beside its conditions. What no dispatcher has told since the manager's start
 // stays as it was.
-func (in *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
-	out.URL = render.URL(in.Server)
-	out.Selector = labels.SelectorFromSet(render.PodSelector(in.Server.Name)).String()
-	out.RegistryDigest = in.Document
-	out.ReadyReplicas = ptr.To(int32(len(in.serving())))
+func (d *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
+	out.URL = render.URL(d.Server)
+	out.Selector = labels.SelectorFromSet(render.PodSelector(d.Server.Name)).String()
+	out.RegistryDigest = d.Document
+	out.ReadyReplicas = ptr.To(int32(len(d.serving())))
 	out.Replicas = ptr.To(int32(0))
-	if in.Deployment != nil {
-		out.Replicas = ptr.To(in.Deployment.Status.Replicas)
+	if d.Deployment != nil {
+		out.Replicas = ptr.To(d.Deployment.Status.Replicas)
 	}
 	var blocked int32
-	for i := range in.Tools {
-		if listedButBlocked(&in.Tools[i]) {
+	for i := range d.Tools {
+		if listedButBlocked(&d.Tools[i]) {
 			blocked++
 		}
 	}
 	out.BlockedToolsCount = ptr.To(blocked)
-	source := in.source()
+	source := d.source()
 	if source == nil {
 		return
 	}
@@ -322,18 +322,18 @@ func (in *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
 }
 
 // source is the pod whose word on the server is taken: one of the spec's revision where there is one, the first by name.
-func (in *ServerInput) source() *Pod {
+func (d *ServerInput) source() *Pod {
 	var with []*Pod
-	for i := range in.Pods {
-		if in.Pods[i].catalogue() != nil {
-			with = append(with, &in.Pods[i])
+	for i := range d.Pods {
+		if d.Pods[i].catalogue() != nil {
+			with = append(with, &d.Pods[i])
 		}
 	}
 	if len(with) == 0 {
 		return nil
 	}
 	return slices.MinFunc(with, func(a, b *Pod) int {
-		return cmp.Or(order(b.Revision() == in.Revision, a.Revision() == in.Revision), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(order(b.Revision() == d.Revision, a.Revision() == d.Revision), cmp.Compare(a.Name, b.Name))
 	})
 }
 

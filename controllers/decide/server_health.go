@@ -15,24 +15,24 @@ import (
 )
 
 // judged are the pods by which health is told: those that serve, else those of the spec's revision.
-func (in *ServerInput) judged() []*Pod {
-	if serving := in.serving(); len(serving) > 0 {
+func (d *ServerInput) judged() []*Pod {
+	if serving := d.serving(); len(serving) > 0 {
 		return serving
 	}
 	var out []*Pod
-	for i := range in.Pods {
-		if p := &in.Pods[i]; p.Revision() == in.Revision && p.DeletionTimestamp.IsZero() {
+	for i := range d.Pods {
+		if p := &d.Pods[i]; p.Revision() == d.Revision && p.DeletionTimestamp.IsZero() {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func (in *ServerInput) healthy(list []metav1.Condition) verdict {
-	if v, out := in.outOfService(); out {
+func (d *ServerInput) healthy(list []metav1.Condition) verdict {
+	if v, out := d.outOfService(); out {
 		return unknown(v.reason, v.message)
 	}
-	pods := in.judged()
+	pods := d.judged()
 	healthy := 0
 	for _, p := range pods {
 		if p.Seen.State == nil {
@@ -79,7 +79,7 @@ func allAnswered(pods []*Pod) bool {
 }
 
 // health tells of the last change; the running figures are metrics, and writing them would be a write for each probe.
-func (in *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Condition) *mcpv1alpha1.HealthStatus {
+func (d *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Condition) *mcpv1alpha1.HealthStatus {
 	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionHealthy)
 	state := mcpv1alpha1.HealthUnknown
 	switch c.Status {
@@ -93,7 +93,7 @@ func (in *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Cond
 		return last
 	}
 	now := &mcpv1alpha1.HealthStatus{State: state, Since: &c.LastTransitionTime, Message: c.Message}
-	for _, p := range in.judged() {
+	for _, p := range d.judged() {
 		if p.Seen.State == nil {
 			continue
 		}
@@ -105,42 +105,42 @@ func (in *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Cond
 }
 
 // enforced asks every pod in the endpoints. "Now" is the point: a pod that has just become ready counts.
-func (in *ServerInput) enforced(list []metav1.Condition) verdict {
-	if v, out := in.outOfService(); out {
+func (d *ServerInput) enforced(list []metav1.Condition) verdict {
+	if v, out := d.outOfService(); out {
 		return unknown(v.reason, v.message)
 	}
-	if in.DocumentError != (Refusal{}) {
-		return no(in.DocumentError.Reason, in.DocumentError.Message)
+	if d.DocumentError != (Refusal{}) {
+		return no(d.DocumentError.Reason, d.DocumentError.Message)
 	}
-	if in.Document == "" {
+	if d.Document == "" {
 		return no(mcpv1alpha1.ReasonProgressing, "the registry document has not been written yet")
 	}
 	var lagging []string
-	for _, p := range in.serving() {
-		if p.enforces(in.Document) {
+	for _, p := range d.serving() {
+		if p.enforces(d.Document) {
 			continue
 		}
 		lagging = append(lagging, p.Name)
 		switch {
 		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
 			return no(mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error))
-		case p.Seen.Err != "" && in.Now.Sub(p.Seen.FailingSince) >= Unreachable:
+		case p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable:
 			return no(mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err))
 		}
 	}
 	if len(lagging) == 0 {
 		return yes(mcpv1alpha1.ReasonEnforced, "")
 	}
-	return in.lagging(list, lagging)
+	return d.lagging(list, lagging)
 }
 
-func (in *ServerInput) lagging(list []metav1.Condition, pods []string) verdict {
+func (d *ServerInput) lagging(list []metav1.Condition, pods []string) verdict {
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
-	if last != nil && last.Status == metav1.ConditionTrue && in.Server.Status.RegistryDigest == in.Document && !answered(in.serving()) {
+	if last != nil && last.Status == metav1.ConditionTrue && d.Server.Status.RegistryDigest == d.Document && !answered(d.serving()) {
 		// The document is the one that was enforced when the manager last asked, and nobody has said otherwise since.
 		return verdict{last.Status, last.Reason, last.Message}
 	}
-	if last == nil || last.Status != metav1.ConditionFalse || in.Now.Sub(last.LastTransitionTime.Time) < Grace {
+	if last == nil || last.Status != metav1.ConditionFalse || d.Now.Sub(last.LastTransitionTime.Time) < Grace {
 		return no(mcpv1alpha1.ReasonProgressing, "the newest document is on its way to "+atMost(pods))
 	}
 	return no(mcpv1alpha1.ReasonLagging, "an older document is in force in "+atMost(pods))

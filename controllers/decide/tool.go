@@ -72,15 +72,15 @@ func Abandoned(in ToolInput, live []string) bool {
 
 // pins admits out of each revision's first catalogue, and out of nothing else. What is admitted stays so; pins of
 // revisions that the server no longer records go.
-func (in *ToolInput) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
-	if in.Server == nil {
+func (d *ToolInput) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
+	if d.Server == nil {
 		return old
 	}
 	var out []mcpv1alpha1.RevisionPin
-	for _, r := range in.Server.Status.Revisions {
+	for _, r := range d.Server.Status.Revisions {
 		digest := pinned(old, r.Name)
-		if digest == "" && render.Pinning(in.Server) == mcpv1alpha1.PinningPerRevision {
-			digest = in.View.firstDigest(r.Name, in.Tool.Spec.ToolName)
+		if digest == "" && render.Pinning(d.Server) == mcpv1alpha1.PinningPerRevision {
+			digest = d.View.firstDigest(r.Name, d.Tool.Spec.ToolName)
 		}
 		if digest != "" {
 			out = append(out, mcpv1alpha1.RevisionPin{Revision: r.Name, Digest: digest})
@@ -99,19 +99,19 @@ func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {
 }
 
 // admitted is the digest that the judged revision may serve.
-func (in *ToolInput) admitted(pins []mcpv1alpha1.RevisionPin) string {
-	t := *in.Tool
+func (d *ToolInput) admitted(pins []mcpv1alpha1.RevisionPin) string {
+	t := *d.Tool
 	t.Status.Pins = pins
-	return render.Admitted(&t, in.View.Judged)
+	return render.Admitted(&t, d.View.Judged)
 }
 
 // choose picks, of the definitions that replicas list, the admitted one, else the least.
-func (in *ToolInput) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.ObservedTool, variants int) {
-	defs, _ := in.View.variants(in.Tool.Spec.ToolName)
+func (d *ToolInput) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.ObservedTool, variants int) {
+	defs, _ := d.View.variants(d.Tool.Spec.ToolName)
 	if len(defs) == 0 {
 		return nil, 0
 	}
-	admitted := in.admitted(pins)
+	admitted := d.admitted(pins)
 	for i := range defs {
 		if defs[i].Digest == admitted {
 			return &defs[i], len(defs)
@@ -120,64 +120,64 @@ func (in *ToolInput) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.Ob
 	return &defs[0], len(defs)
 }
 
-func (in *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
+func (d *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
 	var a catalog.Annotations
 	if o != nil && o.Annotations != nil {
 		a.ReadOnly, a.Destructive = render.Hint(o.Annotations.ReadOnly), render.Hint(o.Annotations.Destructive)
 		a.Idempotent, a.OpenWorld = render.Hint(o.Annotations.Idempotent), render.Hint(o.Annotations.OpenWorld)
 	}
-	h := in.Tool.Spec.Hints
+	h := d.Tool.Spec.Hints
 	overrides := catalog.Hints{
 		ReadOnly: render.Hint(h.ReadOnly), Destructive: render.Hint(h.Destructive),
 		Idempotent: render.Hint(h.Idempotent), OpenWorld: render.Hint(h.OpenWorld),
 	}
-	safe := in.Server != nil && in.Server.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe
+	safe := d.Server != nil && d.Server.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe
 	return catalog.Effective(a, overrides, safe)
 }
 
 // registered is a chain: the first thing that is wrong is told.
-func (in *ToolInput) registered(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin, list []metav1.Condition) verdict {
-	t := in.Tool
-	_, twice := in.View.variants(t.Spec.ToolName)
+func (d *ToolInput) registered(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin, list []metav1.Condition) verdict {
+	t := d.Tool
+	_, twice := d.View.variants(t.Spec.ToolName)
 	switch {
-	case in.Server == nil:
+	case d.Server == nil:
 		return no(mcpv1alpha1.ReasonGone, fmt.Sprintf("MCPServer %s does not exist", t.Spec.ServerRef.Name))
-	case render.Disabled(in.Server):
-		return no(mcpv1alpha1.ReasonDisabled, fmt.Sprintf("MCPServer %s is disabled", in.Server.Name))
+	case render.Disabled(d.Server):
+		return no(mcpv1alpha1.ReasonDisabled, fmt.Sprintf("MCPServer %s is disabled", d.Server.Name))
 	case t.Spec.State == mcpv1alpha1.StateDisabled:
 		return no(mcpv1alpha1.ReasonDisabled, "spec.state is Disabled")
-	case in.Duplicate != "":
-		return no(mcpv1alpha1.ReasonDuplicateName, in.Duplicate)
+	case d.Duplicate != "":
+		return no(mcpv1alpha1.ReasonDuplicateName, d.Duplicate)
 	case twice:
 		return no(mcpv1alpha1.ReasonDuplicateName, fmt.Sprintf("the server lists %s more than once", t.Spec.ToolName))
 	case render.Undeclared(t) != "":
 		return no(mcpv1alpha1.ReasonNameNotDeclared, render.Undeclared(t))
-	case !in.View.Known():
-		return in.unread(list)
+	case !d.View.Known():
+		return d.unread(list)
 	case chosen == nil && t.Status.Observed != nil:
 		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")
 	case chosen == nil:
 		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
 	}
-	if reason, message := in.invalid(chosen); reason != "" {
+	if reason, message := d.invalid(chosen); reason != "" {
 		return no(reason, message)
 	}
-	return in.admission(chosen, pins)
+	return d.admission(chosen, pins)
 }
 
 // unread is the verdict while no pod has told its catalogue.
-func (in *ToolInput) unread(list []metav1.Condition) verdict {
+func (d *ToolInput) unread(list []metav1.Condition) verdict {
 	last, known := previous(list, mcpv1alpha1.ConditionRegistered)
-	if known && in.Tool.Status.Observed != nil && last.reason != mcpv1alpha1.ReasonDisabled {
+	if known && d.Tool.Status.Observed != nil && last.reason != mcpv1alpha1.ReasonDisabled {
 		return last
 	}
 	return no(mcpv1alpha1.ReasonNotDiscovered, "the server's catalogue has not been read yet")
 }
 
 // admission compares what is listed with what is admitted.
-func (in *ToolInput) admission(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) verdict {
-	admitted := in.admitted(pins)
-	pinning := render.Pinning(in.Server)
+func (d *ToolInput) admission(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) verdict {
+	admitted := d.admitted(pins)
+	pinning := render.Pinning(d.Server)
 	switch {
 	case admitted == chosen.Digest:
 		return yes(mcpv1alpha1.ReasonRegistered, "")
@@ -185,11 +185,11 @@ func (in *ToolInput) admission(chosen *registry.ObservedTool, pins []mcpv1alpha1
 		return yes(mcpv1alpha1.ReasonRegistered, "spec.discovery.pinning is Off: any definition is admitted")
 	case admitted == "" && pinning == mcpv1alpha1.PinningManual:
 		return no(mcpv1alpha1.ReasonNotPinned, "to admit the definition, set spec.pin.digest to "+chosen.Digest)
-	case admitted == "" && in.View.first[in.View.Judged] == "":
+	case admitted == "" && d.View.first[d.View.Judged] == "":
 		return no(mcpv1alpha1.ReasonNotDiscovered, "the first catalogue of this revision is being recorded")
 	case admitted == "":
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-			"the server lists it now, but not in the first catalogue of revision %s; to admit it, set spec.pin.digest to %s", in.View.Judged, chosen.Digest))
+			"the server lists it now, but not in the first catalogue of revision %s; to admit it, set spec.pin.digest to %s", d.View.Judged, chosen.Digest))
 	default:
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
 			"the definition is %s, admitted is %s; to admit it, set spec.pin.digest to the former", chosen.Digest, admitted))
@@ -197,7 +197,7 @@ func (in *ToolInput) admission(chosen *registry.ObservedTool, pins []mcpv1alpha1
 }
 
 // invalid says why a definition can't be served: the dispatcher checks the same, and the words here are for people.
-func (in *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message string) {
+func (d *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message string) {
 	tool, err := catalog.ParseTool(chosen.Definition)
 	switch {
 	case errors.Is(err, catalog.ErrNoInputSchema):
@@ -205,11 +205,11 @@ func (in *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message str
 	case err != nil:
 		return mcpv1alpha1.ReasonInvalidSchema, err.Error()
 	}
-	if _, err := in.Schemas.Get(chosen.Digest+" inputSchema", tool.InputSchema, schema.Options{RequireObject: true}); err != nil {
+	if _, err := d.Schemas.Get(chosen.Digest+" inputSchema", tool.InputSchema, schema.Options{RequireObject: true}); err != nil {
 		return mcpv1alpha1.ReasonInvalidSchema, "inputSchema: " + err.Error()
 	}
 	if tool.OutputSchema != nil {
-		if _, err := in.Schemas.Get(chosen.Digest+" outputSchema", tool.OutputSchema, schema.Options{}); err != nil {
+		if _, err := d.Schemas.Get(chosen.Digest+" outputSchema", tool.OutputSchema, schema.Options{}); err != nil {
 			return mcpv1alpha1.ReasonInvalidSchema, "outputSchema: " + err.Error()
 		}
 	}
@@ -220,25 +220,25 @@ func (in *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message str
 }
 
 // callable is a chain too; the strictest thing that is in the way comes first.
-func (in *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict {
+func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict {
 	if r := meta.FindStatusCondition(list, mcpv1alpha1.ConditionRegistered); r.Status != metav1.ConditionTrue {
 		return no(r.Reason, r.Message)
 	}
-	if in.Server.Spec.Expose.Tools == mcpv1alpha1.Deny {
+	if d.Server.Spec.Expose.Tools == mcpv1alpha1.Deny {
 		return no(mcpv1alpha1.ReasonNotExposed, "spec.expose.tools of the server is Deny")
 	}
-	info := rules.ToolInfo{Name: in.Tool.Spec.ToolName, Destructive: v.Destructive}
-	for _, set := range in.Broken {
+	info := rules.ToolInfo{Name: d.Tool.Spec.ToolName, Destructive: v.Destructive}
+	for _, set := range d.Broken {
 		if set.Governs(info, methodToolsCall) {
 			return no(mcpv1alpha1.ReasonRuleSetInvalid, fmt.Sprintf("RuleSet %s denies what it governs: %s", set.Name(), set.Broken()))
 		}
 	}
-	if reason, message := in.gated(v); reason != "" {
+	if reason, message := d.gated(v); reason != "" {
 		return no(reason, message)
 	}
-	available := meta.FindStatusCondition(in.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
-	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(in.Server) {
-		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", in.Server.Name))
+	available := meta.FindStatusCondition(d.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
+	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
+		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
 	}
 	return yes(mcpv1alpha1.ReasonCallable, "")
 }
@@ -250,20 +250,20 @@ func anyServes(s *mcpv1alpha1.MCPServer) bool {
 }
 
 // gated says whether the destructive gate holds the tool.
-func (in *ToolInput) gated(v catalog.Verdict) (reason, message string) {
+func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 	gate, word := v.Destructive, "destructive"
-	if in.Server.Spec.Gating.Scope == mcpv1alpha1.GateMutating {
+	if d.Server.Spec.Gating.Scope == mcpv1alpha1.GateMutating {
 		gate, word = !v.ReadOnly, "mutating"
 	}
-	trust := in.Server.Spec.Trust
+	trust := d.Server.Spec.Trust
 	switch {
 	case !gate:
 		return "", ""
 	case trust.State != mcpv1alpha1.Trusted:
-		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf("it counts as %s (%s) and MCPServer %s is Untrusted", word, v.Because, in.Server.Name)
-	case trust.ExpiresAt != nil && !in.Now.Before(trust.ExpiresAt.Time):
+		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf("it counts as %s (%s) and MCPServer %s is Untrusted", word, v.Because, d.Server.Name)
+	case trust.ExpiresAt != nil && !d.Now.Before(trust.ExpiresAt.Time):
 		return mcpv1alpha1.ReasonTrustExpired, fmt.Sprintf("it counts as %s (%s) and the trust in MCPServer %s ended at %s",
-			word, v.Because, in.Server.Name, trust.ExpiresAt.UTC().Format(time.RFC3339))
+			word, v.Because, d.Server.Name, trust.ExpiresAt.UTC().Format(time.RFC3339))
 	default:
 		return "", ""
 	}

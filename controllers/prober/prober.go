@@ -48,7 +48,8 @@ type Options struct {
 	URL func(Target) string
 	// Client speaks HTTP. The default keeps two connections for each pod alive.
 	Client *http.Client
-	Clock  clock.Clock
+	// Clock says when to ask.
+	Clock clock.Clock
 	// Changed is called, from any goroutine, when Observe would give something new for a server. It must not block.
 	Changed func(Key)
 }
@@ -132,6 +133,7 @@ func (p *Prober) Stop() {
 
 // start is called with the lock held.
 func (p *Prober) start(key Key, t Target) *worker {
+	// A pod is asked for as long as it is a target, however short the call that made it one.
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &worker{cancel: cancel, kick: make(chan struct{}, 1), seen: Observation{Target: t}}
 	p.wg.Go(func() { p.run(ctx, key, w) })
@@ -217,25 +219,22 @@ func (p *Prober) ask(ctx context.Context, key Key, w *worker, answered bool) err
 	return err
 }
 
-// bounded ends an attempt in time; a poll that waits also ends when the worker is woken.
-func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (context.Context, func()) {
-	attempt, cancel := context.WithCancelCause(ctx)
-	timer := p.opts.Clock.NewTimer(wait + Timeout)
-	var kick chan struct{}
-	if wait > 0 {
-		kick = w.kick
+// bounded ends an attempt in time; a poll that waits also ends when the worker is woken. The time is real whatever the
+// clock: it bounds what happens on a network.
+func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (context.Context, context.CancelFunc) {
+	timed, stop := context.WithTimeout(ctx, wait+Timeout)
+	if wait == 0 {
+		return timed, stop
 	}
+	attempt, cancel := context.WithCancelCause(timed)
 	go func() {
-		defer timer.Stop()
 		select {
 		case <-attempt.Done():
-		case <-timer.C():
-			cancel(context.DeadlineExceeded)
-		case <-kick:
+		case <-w.kick:
 			cancel(errWoken)
 		}
 	}()
-	return attempt, func() { cancel(nil) }
+	return attempt, stop
 }
 
 // record keeps the outcome of an attempt and says whether it is news. An answer that has not changed comes without a state.

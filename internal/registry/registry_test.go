@@ -5,6 +5,7 @@ package registry_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -214,7 +215,7 @@ func TestSchemaCacheCompilesOnce(t *testing.T) {
 	}
 	_, err = c.Get("bad", []byte(`{"type":7}`), schema.Options{})
 	_, same := c.Get("bad", []byte(`{"type":7}`), schema.Options{})
-	if err == nil || err != same {
+	if err == nil || !errors.Is(same, err) {
 		t.Errorf("errors %v and %v", err, same)
 	}
 }

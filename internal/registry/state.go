@@ -31,6 +31,8 @@ type State struct {
 }
 
 // RegistryState is the document in force.
+//
+//nolint:revive // it is the state of the registry, and State is that of the whole dispatcher
 type RegistryState struct {
 	// Digest is that of the document in force (Encode); empty while there is none, and then every call is refused.
 	Digest   string `json:"digest,omitempty"`

@@ -143,7 +143,7 @@ func serverEnv(env []mcpv1alpha1.EnvVar) []*corev1ac.EnvVarApplyConfiguration {
 }
 
 func serverEnvFrom(from []mcpv1alpha1.EnvFrom) []*corev1ac.EnvFromSourceApplyConfiguration {
-	var out []*corev1ac.EnvFromSourceApplyConfiguration
+	out := make([]*corev1ac.EnvFromSourceApplyConfiguration, 0, len(from))
 	for _, e := range from {
 		ac := corev1ac.EnvFromSource()
 		if e.Prefix != "" {

@@ -50,7 +50,7 @@ func Undeclared(t *mcpv1alpha1.MCPTool) string {
 func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]string {
 	objects := map[string][]string{}
 	undeclared := map[string]bool{}
-	var names []string
+	names := make([]string, 0, len(tools))
 	for i := range tools {
 		t := &tools[i]
 		objects[t.Spec.ToolName] = append(objects[t.Spec.ToolName], t.Name)

@@ -88,7 +88,7 @@ func remoteVolumes(r *mcpv1alpha1.Remote) []*corev1ac.VolumeApplyConfiguration {
 // headerFiles are where the dispatcher finds the headers that remoteVolumes mounts. Files are numbered: a header's name
 // need not be a file's.
 func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
-	var out []registry.HeaderFile
+	out := make([]registry.HeaderFile, 0, len(r.HeadersFrom))
 	for i, h := range r.HeadersFrom {
 		out = append(out, registry.HeaderFile{Name: h.Name, File: fmt.Sprintf("%s/%d", headersDir, i)})
 	}
