@@ -60,8 +60,8 @@ build_toolgate() {
 			go -C "$IMAGE_DIR/../.." build -trimpath -ldflags "-s -w" -o "$bin/" ./cmd/manager ./cmd/dispatcher
 	fi
 	key=$(cat "$bin/manager" "$bin/dispatcher" "$BUNDLE" | hash)
-	# Every change to the project makes one: keep those of the last few only.
-	find "$ARCHIVES" -name 'toolgate-*.tar' -mmin +1440 -delete
+	# Every change to the project makes one: keep those of the last hour.
+	find "$ARCHIVES" -name 'toolgate-*.tar' -mmin +60 -delete
 	archive toolgate toolgate.dev/toolgate:dev "$key" toolgate --bin "$bin"
 	[[ -z $made ]] || rm -r "$made"
 }
