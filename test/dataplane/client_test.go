@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -130,7 +131,7 @@ func (c *client) send(body string, headers ...string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // what matters was read
 	a := &answer{status: resp.StatusCode, session: resp.Header.Get("Mcp-Session-Id")}
 	if a.body, err = message(resp); err != nil || len(a.body) == 0 {
 		return a, err
@@ -153,7 +154,7 @@ func message(resp *http.Response) ([]byte, error) {
 		if data, found := bytes.CutPrefix(line, []byte("data: ")); found {
 			last = bytes.TrimSuffix(data, []byte("\n"))
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return last, nil
 		}
 		if err != nil {

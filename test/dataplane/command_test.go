@@ -79,7 +79,7 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		"serve without a registry":        {[]string{"serve"}, []string{"--registry FILE", "registry init"}},
 		"serve --stdio without a command": {[]string{"serve", "--registry", "x", "--stdio"}, []string{"after --"}},
 		"serve with a command alone":      {[]string{"serve", "--registry", "x", "--", "node"}, []string{`"node"`, "--stdio"}},
-		"serve with an unknown flag":      {[]string{"serve", "--regsitry", "x"}, []string{"regsitry", "-registry"}},
+		"serve with an unknown flag":      {[]string{"serve", "--document", "x"}, []string{"-document", "-registry"}},
 		"serve where another listens":     {[]string{"serve", "--registry", "x", "--listen", taken.Addr().String()}, []string{"--listen", "in use", "another address"}},
 		"serve with an unknown level":     {[]string{"serve", "--registry", "x", "--log-level", "loud"}, []string{"loud", "debug, info, warn, error"}},
 		"launch without a socket":         {[]string{"launch", "--", "node"}, []string{"--socket"}},
@@ -113,7 +113,9 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	defer l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return l.Addr().String()
 }
 

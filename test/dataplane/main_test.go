@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(folder) //nolint:errcheck // a folder of temporary files
 	binaries.dispatcher = filepath.Join(folder, "dispatcher")
 	if binaries.self, err = os.Executable(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -57,7 +57,7 @@ func everythingOverHTTP(t testing.TB) string {
 	return url
 }
 
-// runs runs a command of the dispatcher to its end. The error is that of its exit.
+// runs carries out a command of the dispatcher. The error is that of its exit.
 func runs(t testing.TB, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, log bytes.Buffer

@@ -124,7 +124,7 @@ func (d *dispatcher) state() registry.State {
 func (d *dispatcher) get(url string, into any) {
 	d.t.Helper()
 	resp := must[*http.Response](d.t)(web.Get(url))
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // what matters was read
 	body := must[[]byte](d.t)(io.ReadAll(resp.Body))
 	if err := json.Unmarshal(body, into); err != nil || resp.StatusCode != http.StatusOK {
 		d.t.Fatalf("GET %s: %s %s: %v", url, resp.Status, body, err)

@@ -23,23 +23,23 @@ func (d *dispatcher) sdk(version string) (*mcp.ClientSession, *heard) {
 	d.t.Helper()
 	h := &heard{logs: make(chan string, 100), progress: make(chan string, 100), asked: make(chan string, 100)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
-		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { //nolint:staticcheck // servers of earlier revisions use it
 			h.asked <- "sampling"
-			return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: "sampled: " + r.Params.Messages[0].Content.(*mcp.TextContent).Text},
+			return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: "sampled: " + r.Params.Messages[0].Content.(*mcp.TextContent).Text}, //nolint:staticcheck // servers of earlier revisions use it
 				Model: "test-model", Role: "assistant"}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			h.asked <- "elicitation: " + r.Params.Message
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada Lovelace"}}, nil
 		},
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // servers of earlier revisions use it
 			h.logs <- fmt.Sprint(r.Params.Level, " ", r.Params.Data)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			h.progress <- fmt.Sprint(r.Params.ProgressToken, " ", r.Params.Progress, "/", r.Params.Total)
 		},
 	})
-	client.AddRoots(&mcp.Root{URI: "file:///srv/data", Name: "data"})
+	client.AddRoots(&mcp.Root{URI: "file:///srv/data", Name: "data"}) //nolint:staticcheck // servers of earlier revisions use it
 	s, err := client.Connect(d.t.Context(), &mcp.StreamableClientTransport{Endpoint: d.mcp + "/mcp"}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		d.t.Fatalf("connecting with %s: %v", version, err)
@@ -159,7 +159,7 @@ func checkProgressAndLogs(t *testing.T, s *mcp.ClientSession, h *heard) {
 			t.Errorf("progress %q, want %q", got, want)
 		}
 	}
-	if err := s.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
+	if err := s.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil { //nolint:staticcheck // servers of earlier revisions use it
 		t.Errorf("logging/setLevel: %v", err)
 	}
 	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "toggle-simulated-logging", Arguments: map[string]any{}}); err != nil {

@@ -42,10 +42,10 @@ func Main(args []string) int {
 	}
 	out := &lines{w: os.Stdout}
 	s.exit, s.tell = os.Exit, out.write
-	switch o.Mood {
-	case Chatter:
+	if o.Mood == Chatter {
 		out.write([]byte("Welcome to the server!\nUsage: server [options]\n> "))
-	case LogLines:
+	}
+	if o.Mood == LogLines {
 		out.noise = []byte("2026-01-02 INFO about to answer\r\n{\"level\":\"info\",\"msg\":\"request\"}\n")
 	}
 	if err := s.serve(os.Stdin, out); err != nil {
