@@ -97,12 +97,10 @@ func serve(ctx context.Context, args []string, e env) error {
 	switch {
 	case f.stdio:
 		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
-		defer closeLogged(log, local)
-		options.Spawner = localSpawner{local}
+		options.Spawner, options.Release = localSpawner{local}, local.Close
 	case f.launchSocket != "":
 		remote := &socketSpawner{path: f.launchSocket}
-		defer closeLogged(log, remote)
-		options.Spawner = remote
+		options.Spawner, options.Release = remote, remote.Close
 	}
 	if options.Listeners, err = f.listeners(ctx); err != nil {
 		return err

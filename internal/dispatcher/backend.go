@@ -56,6 +56,9 @@ type backends struct {
 
 	current atomic.Pointer[backend]
 	closing sync.WaitGroup
+
+	mu     sync.Mutex // held by whoever replaces current
+	closed bool
 }
 
 var errNoBackend = &upstream.Error{Reason: registry.FailStart,
@@ -64,8 +67,10 @@ var errNoBackend = &upstream.Error{Reason: registry.FailStart,
 // use makes the document's way to the server the one in use, unless it is already. What began on another one ends there.
 func (b *backends) use(doc *registry.Document) error {
 	want := describe(doc)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	old := b.current.Load()
-	if old != nil && reflect.DeepEqual(old.description, want) {
+	if b.closed || old != nil && reflect.DeepEqual(old.description, want) {
 		return nil
 	}
 	next, err := b.open(doc, b.state())
@@ -175,7 +180,11 @@ func (b *backend) retire() {
 
 // close ends the way in use and waits for those that were retired. Sessions must have ended before.
 func (b *backends) close() {
-	if current := b.current.Swap(nil); current != nil {
+	b.mu.Lock()
+	b.closed = true
+	current := b.current.Swap(nil)
+	b.mu.Unlock()
+	if current != nil {
 		current.retire()
 	}
 	b.closing.Wait()

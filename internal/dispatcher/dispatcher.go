@@ -38,6 +38,9 @@ type Options struct {
 	Version, PodUID string
 	// Spawner starts the processes of a stdio server; nil where there are none.
 	Spawner upstream.Spawner
+	// Release ends what the Spawner started and holds, once a drain is through and at the end; it may be called more than
+	// once. Nil where there is nothing to end.
+	Release func() error
 	// Listeners are those that are served; each may be nil.
 	Listeners Listeners
 	// AllowHosts and AllowOrigins are let in beside the server's own names.
@@ -179,7 +182,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.front.Close()
 	shutdown(servers) //nolint:contextcheck // ctx has ended: the last answers have a time of their own
 	cancel()
-	d.backends.close()
+	d.release()
 	tasks.Wait()
 	return err
 }

@@ -135,6 +135,7 @@ type rig struct {
 	base, admin, kube string
 	client            *http.Client
 	stop              func() error
+	released          atomic.Bool
 }
 
 func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
@@ -154,7 +155,7 @@ func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
 	l := Listeners{MCP: listen(), Admin: listen(), Probe: listen()}
 	r.base, r.admin, r.kube = "http://"+l.MCP.Addr().String(), "http://"+l.Admin.Addr().String(), "http://"+l.Probe.Addr().String()
 	d := New(Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s, Listeners: l,
-		DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -393,12 +394,19 @@ func TestDrainWaitsForCallsInFlight(t *testing.T) {
 		t.Fatalf("drained (%d) with a call in flight", status)
 	default:
 	}
+	if r.released.Load() {
+		t.Error("the server was let go with a call in flight")
+	}
 	close(s.hold)
 	if got := <-answer; !strings.Contains(got, "done") {
 		t.Errorf("the call in flight: %s", got)
 	}
 	if status := <-drained; status != http.StatusOK {
 		t.Errorf("drain: %d", status)
+	}
+	// Its launcher stays as long as it is connected to, and the pod with it.
+	if !r.released.Load() {
+		t.Error("drained, and the server was not let go")
 	}
 	if got := r.call("echo", `{"text":"x"}`); !strings.Contains(got, "Draining") {
 		t.Errorf("a call after the drain: %s", got)

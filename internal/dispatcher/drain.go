@@ -38,9 +38,22 @@ func (d *Dispatcher) land() {
 	<-settle.C
 	select {
 	case <-d.pipeline.Flight().Close():
+		d.release()
 		d.opts.Log.Info("drained")
 	case <-bound.C:
 		d.failed = fmt.Errorf("%d calls were still in flight after %s", d.pipeline.Flight().Count(), d.opts.DrainTimeout)
+	}
+}
+
+// release lets the server go: nothing will be asked of it any more, and its launcher stays as long as it is connected to.
+func (d *Dispatcher) release() {
+	d.front.Close()
+	d.backends.close()
+	if d.opts.Release == nil {
+		return
+	}
+	if err := d.opts.Release(); err != nil {
+		d.opts.Log.Warn("the server's processes did not end well", "err", err)
 	}
 }
 
