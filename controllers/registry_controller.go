@@ -66,7 +66,7 @@ func (e *tooLargeError) Error() string {
 
 // write brings the ConfigMap up to date and gives the document that is in it.
 func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) ([]byte, error) {
-	doc, err := r.render(ctx, s, pods)
+	doc, err := wanted(ctx, r.Gather, r.Library, s, pods)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,13 @@ func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer
 	})
 }
 
-func (r *RegistryReconciler) render(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) (*registry.Document, error) {
-	tools, err := r.Gather.tools(ctx, keyOf(s))
+// wanted is the document that the objects ask for now.
+func wanted(ctx context.Context, g *Gatherer, l *Library, s *mcpv1alpha1.MCPServer, pods []decide.Pod) (*registry.Document, error) {
+	tools, err := g.tools(ctx, keyOf(s))
 	if err != nil {
 		return nil, err
 	}
-	sets, err := r.Gather.ruleSets(ctx, s.Namespace)
+	sets, err := g.ruleSets(ctx, s.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (r *RegistryReconciler) render(ctx context.Context, s *mcpv1alpha1.MCPServe
 		Server:    s,
 		Tools:     tools,
 		RuleSets:  sets,
-		Broken:    r.Library.broken(sets),
+		Broken:    l.broken(sets),
 		Revisions: revisionsOf(pods),
 	})
 	if err != nil {
@@ -142,6 +143,18 @@ func sequence(doc *registry.Document, live []byte, pods []decide.Pod) ([]byte, e
 	doc.Sequence = next
 	data, _, err := doc.Encode()
 	return data, err
+}
+
+// holds says whether the live document is this one, but for its sequence.
+func holds(live []byte, doc *registry.Document) bool {
+	last, err := registry.Decode(live)
+	if err != nil {
+		return false
+	}
+	same := *doc
+	same.Sequence = last.Sequence
+	_, digest, err := same.Encode()
+	return err == nil && digest == registry.Digest(live)
 }
 
 // overtaken says whether a pod has seen another document under this sequence or a higher one.

@@ -87,27 +87,16 @@ func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet
 
 // governed counts the tools of a server that a set has a say on.
 func governed(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) int {
+	set, _ := render.SetFor(rs, s, tools)
 	// Whom a set governs does not depend on its rules, which are costly to compile for each server.
-	doc, err := render.Document(render.DocumentInput{
-		Server: s, Tools: tools, RuleSets: []mcpv1alpha1.RuleSet{*rs}, Broken: map[string]string{rs.Name: "counting"},
-	})
-	if err != nil {
-		return 0
-	}
+	set.Rules, set.Broken = nil, "counting"
+	compiled, _ := rules.Compile(set)
 	n := 0
-	for _, set := range doc.RuleSets {
-		if set.Name != rs.Name {
-			continue
-		}
-		compiled, _ := rules.Compile(set)
-		for i := range tools {
-			destructive := tools[i].Status.Destructive == nil || tools[i].Status.Destructive.Verdict == mcpv1alpha1.HintTrue
-			if compiled.Governs(rules.ToolInfo{Name: tools[i].Spec.ToolName, Destructive: destructive}, methodToolsCall) {
-				n++
-			}
+	for i := range tools {
+		destructive := tools[i].Status.Destructive == nil || tools[i].Status.Destructive.Verdict == mcpv1alpha1.HintTrue
+		if compiled.Governs(rules.ToolInfo{Name: tools[i].Spec.ToolName, Destructive: destructive}, mcpv1alpha1.DefaultMethod) {
+			n++
 		}
 	}
 	return n
 }
-
-const methodToolsCall = "tools/call"

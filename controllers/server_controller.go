@@ -89,6 +89,13 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 		return in, err
 	}
 	in.Document, in.DocumentError = digestOf(data), r.Library.documentError(keyOf(s))
+	if data != nil && refused == (decide.Refusal{}) {
+		doc, err := wanted(ctx, r.Gather, r.Library, s, in.Pods)
+		if err != nil {
+			return in, err
+		}
+		in.DocumentStale = !holds(data, doc)
+	}
 	if in.Tools, err = r.Gather.tools(ctx, keyOf(s)); err != nil {
 		return in, err
 	}

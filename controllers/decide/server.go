@@ -43,6 +43,8 @@ type ServerInput struct {
 	// Document is the digest of the newest registry document, "" while there is none; DocumentError is why there is no newer.
 	Document      string
 	DocumentError Refusal
+	// DocumentStale says that the newest document does not hold yet what the objects say now.
+	DocumentStale bool
 	// Tools are the MCPTools of the server.
 	Tools []mcpv1alpha1.MCPTool
 	// MissingRuleSets are named in spec.ruleSets and not there.
@@ -96,6 +98,9 @@ func (d *ServerInput) accepted() verdict {
 	if d.Refused != (Refusal{}) {
 		return no(d.Refused.Reason, d.Refused.Message)
 	}
+	if e := d.DocumentError; e != (Refusal{}) && e.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
+		return no(e.Reason, e.Message)
+	}
 	if len(d.MissingRuleSets) > 0 {
 		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(
 			"spec.ruleSets names %s, which do not exist in this namespace; every call that they would govern is denied until they do", atMost(d.MissingRuleSets)))
@@ -126,7 +131,7 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 	if serving >= wanted {
 		return yes(mcpv1alpha1.ReasonAvailable, d.count(serving, wanted))
 	}
-	if d.Refused != (Refusal{}) && d.Deployment == nil {
+	if accepted := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted); accepted.Status == metav1.ConditionFalse && d.Deployment == nil {
 		v, _ := previous(list, mcpv1alpha1.ConditionAccepted)
 		return v
 	}
@@ -135,9 +140,22 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 		reason, message = d.rolloutProblem()
 	}
 	if reason == "" {
-		reason, message = mcpv1alpha1.ReasonProgressing, "waiting for pods"
+		reason, message = mcpv1alpha1.ReasonProgressing, d.waiting()
 	}
 	return no(reason, d.count(serving, wanted)+"; "+message)
+}
+
+// waiting is what is said while nothing is known to be wrong. The kubelet tells of a volume that it can't mount in events
+// alone, so a pod that has come no further is told by what its volumes are made of.
+func (d *ServerInput) waiting() string {
+	for i := range d.Pods {
+		p := &d.Pods[i]
+		sources := render.VolumeSources(d.Server)
+		if len(sources) > 0 && p.DeletionTimestamp.IsZero() && conditionFalse(p.Pod, corev1.PodReadyToStartContainers) {
+			return fmt.Sprintf("pod %s waits for its volumes or network; its volumes need %s to exist", p.Name, atMost(sources))
+		}
+	}
+	return "waiting for pods"
 }
 
 func (d *ServerInput) count(serving, wanted int) string {
@@ -232,13 +250,14 @@ func answered(pods []*Pod) bool {
 }
 
 func (d *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
+	// What the kubelet says comes first: a dispatcher whose server's container never started can only say that nothing answers.
 	for _, p := range pods {
-		if reason, message := upstreamProblem(p); reason != "" {
+		if reason, message := problem(p.Pod); reason != "" && !p.Serves() {
 			return reason, message
 		}
 	}
 	for _, p := range pods {
-		if reason, message := problem(p.Pod); reason != "" && !p.Serves() {
+		if reason, message := upstreamProblem(p); reason != "" {
 			return reason, message
 		}
 	}
@@ -254,22 +273,36 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 	for i := range d.Tools {
 		objects[d.Tools[i].Spec.ToolName] = &d.Tools[i]
 	}
-	var withheld []string
+	var withheld, missing []string
 	for _, t := range cat.Tools {
-		object := objects[t.Name]
-		if object == nil {
-			continue
-		}
-		c := meta.FindStatusCondition(object.Status.Conditions, mcpv1alpha1.ConditionRegistered)
-		if c != nil && c.Status == metav1.ConditionFalse {
+		switch c := registration(objects[t.Name]); {
+		case c == nil:
+			missing = append(missing, t.Name)
+		case c.Status == metav1.ConditionFalse:
 			withheld = append(withheld, fmt.Sprintf("%s (%s)", t.Name, c.Reason))
 		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return no(mcpv1alpha1.ReasonProgressing, fmt.Sprintf("%d of %d tools have no MCPTool yet: %s", len(missing), len(cat.Tools), atMost(slices.Compact(missing))))
 	}
 	if len(withheld) > 0 {
 		slices.Sort(withheld)
 		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld))))
 	}
 	return yes(mcpv1alpha1.ReasonDiscovered, fmt.Sprintf("%d tools", len(cat.Tools)))
+}
+
+// registration is the verdict of discovery on one tool; nil while there is none.
+func registration(t *mcpv1alpha1.MCPTool) *metav1.Condition {
+	if t == nil {
+		return nil
+	}
+	c := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+	if c != nil && c.Reason == mcpv1alpha1.ReasonNotDiscovered {
+		return nil
+	}
+	return c
 }
 
 func (d *ServerInput) protected() verdict {
@@ -290,6 +323,7 @@ func (d *ServerInput) protected() verdict {
 // stays as it was.
 func (d *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
 	out.URL = render.URL(d.Server)
+	out.Transport = render.Transport(d.Server)
 	out.Selector = labels.SelectorFromSet(render.PodSelector(d.Server.Name)).String()
 	out.RegistryDigest = d.Document
 	out.ReadyReplicas = ptr.To(int32(len(d.serving())))

@@ -112,8 +112,8 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if d.DocumentError != (Refusal{}) {
 		return no(d.DocumentError.Reason, d.DocumentError.Message)
 	}
-	if d.Document == "" {
-		return no(mcpv1alpha1.ReasonProgressing, "the registry document has not been written yet")
+	if d.Document == "" || d.DocumentStale {
+		return no(mcpv1alpha1.ReasonProgressing, "the newest registry document has not been written yet")
 	}
 	var lagging []string
 	for _, p := range d.serving() {

@@ -229,7 +229,7 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	}
 	info := rules.ToolInfo{Name: d.Tool.Spec.ToolName, Destructive: v.Destructive}
 	for _, set := range d.Broken {
-		if set.Governs(info, methodToolsCall) {
+		if set.Governs(info, mcpv1alpha1.DefaultMethod) {
 			return no(mcpv1alpha1.ReasonRuleSetInvalid, fmt.Sprintf("RuleSet %s denies what it governs: %s", set.Name(), set.Broken()))
 		}
 	}
@@ -242,8 +242,6 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	}
 	return yes(mcpv1alpha1.ReasonCallable, "")
 }
-
-const methodToolsCall = "tools/call"
 
 func anyServes(s *mcpv1alpha1.MCPServer) bool {
 	return s.Status.ReadyReplicas != nil && *s.Status.ReadyReplicas > 0

@@ -134,11 +134,16 @@ func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate string
 	}
 }
 
+// notAdmitted is read by callers: it says what is the matter, and not how to approve it.
 func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, message string) {
 	if Pinning(s) == mcpv1alpha1.PinningManual {
-		return mcpv1alpha1.ReasonNotPinned, fmt.Sprintf("no definition of tool %s is admitted; a person must set spec.pin.digest of MCPTool %s", t.Spec.ToolName, t.Name)
+		return mcpv1alpha1.ReasonNotPinned, fmt.Sprintf("no definition of tool %s is admitted; the people who run the server decide about it", t.Spec.ToolName)
 	}
-	return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf("tool %s was not in the first catalogue of this revision; a person must admit it by spec.pin.digest of MCPTool %s", t.Spec.ToolName, t.Name)
+	if t.Status.ObservedGeneration == 0 {
+		return mcpv1alpha1.ReasonNotDiscovered, fmt.Sprintf("tool %s has just been listed and is being registered", t.Spec.ToolName)
+	}
+	return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
+		"tool %s was not in the first catalogue of this revision; the people who run the server decide about it", t.Spec.ToolName)
 }
 
 // Admitted is the digest of the definition that a revision may serve: a person's pin, else what was admitted for the

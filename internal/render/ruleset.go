@@ -94,6 +94,19 @@ func Reaches(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alp
 	return slices.ContainsFunc(tools, func(t mcpv1alpha1.MCPTool) bool { return slices.Contains(t.Spec.RuleSets, rs.Name) })
 }
 
+// SetFor is a RuleSet as the document of one server carries it, and whether it does.
+func SetFor(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (set rules.Set, reaches bool) {
+	if !Reaches(rs, s, tools) {
+		return rules.Set{}, false
+	}
+	set = RuleSet(rs)
+	if !SelectsServer(rs, s) && !slices.Contains(s.Spec.RuleSets, rs.Name) {
+		set.Reach = rules.ReachTools
+	}
+	set.ToolScoped = namedBy(rs.Name, tools)
+	return set, true
+}
+
 // ruleSets are the sets of one server's document: those that reach it, and for each name that is referred to without being
 // there, a broken one in its place.
 func ruleSets(in DocumentInput) []rules.Set {
@@ -102,19 +115,13 @@ func ruleSets(in DocumentInput) []rules.Set {
 	for i := range in.RuleSets {
 		rs := &in.RuleSets[i]
 		there[rs.Name] = true
-		if !Reaches(rs, in.Server, in.Tools) {
-			continue
+		if set, reaches := SetFor(rs, in.Server, in.Tools); reaches {
+			if broken := in.Broken[rs.Name]; broken != "" {
+				// Rules that don't compile are of no use to a dispatcher, and might not even decode there.
+				set.Broken, set.Rules = broken, nil
+			}
+			out = append(out, set)
 		}
-		set := RuleSet(rs)
-		if broken := in.Broken[rs.Name]; broken != "" {
-			// Rules that don't compile are of no use to a dispatcher, and might not even decode there.
-			set.Broken, set.Rules = broken, nil
-		}
-		if !SelectsServer(rs, in.Server) && !slices.Contains(in.Server.Spec.RuleSets, rs.Name) {
-			set.Reach = rules.ReachTools
-		}
-		set.ToolScoped = namedBy(rs.Name, in.Tools)
-		out = append(out, set)
 	}
 	for _, name := range MissingRuleSets(in.Server, in.Tools, there) {
 		set := rules.Set{

@@ -117,6 +117,31 @@ func userVolume(v mcpv1alpha1.Volume) *corev1ac.VolumeApplyConfiguration {
 	return ac
 }
 
+// VolumeSources are the objects without which the pods of a server can't start, in words, sorted.
+func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
+	var out []string
+	add := func(kind, name string) {
+		if name != "" {
+			out = append(out, kind+" "+name)
+		}
+	}
+	for _, v := range s.Spec.Pod.Volumes {
+		add("ConfigMap", v.ConfigMap)
+		add("Secret", v.Secret)
+		add("PersistentVolumeClaim", v.PersistentVolumeClaim)
+	}
+	if r := s.Spec.Remote; r != nil {
+		for _, h := range r.HeadersFrom {
+			add("Secret", h.SecretKeyRef.Name)
+		}
+		if r.CABundleFrom != nil {
+			add("ConfigMap", r.CABundleFrom.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // invalidSizes is asked by Invalid before anything is rendered.
 func invalidSizes(volumes []mcpv1alpha1.Volume) string {
 	i := slices.IndexFunc(volumes, func(v mcpv1alpha1.Volume) bool {

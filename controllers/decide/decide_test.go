@@ -1,0 +1,314 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func server() *mcpv1alpha1.MCPServer {
+	return &mcpv1alpha1.MCPServer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "files", Generation: 2},
+		Spec:       mcpv1alpha1.MCPServerSpec{Container: &mcpv1alpha1.Container{Image: "x", Command: []string{"x"}}},
+	}
+}
+
+// pod serves revision r1, has answered, enforces document d1 and lists tools.
+func pod(name string, edits ...func(*decide.Pod)) decide.Pod {
+	p := decide.Pod{
+		Pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{render.LabelRevision: "r1"}},
+			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		},
+		Seen: prober.Observation{State: &registry.State{
+			Registry:  registry.RegistryState{Digest: "d1", Sequence: 1},
+			Upstream:  registry.UpstreamState{Phase: registry.UpstreamConnected},
+			Catalogue: &registry.Catalogue{Digest: "c1", Tools: []registry.ObservedTool{{Name: "a", Digest: "a1"}}},
+			Health:    registry.HealthState{State: "Healthy"},
+		}},
+	}
+	for _, edit := range edits {
+		edit(&p)
+	}
+	return p
+}
+
+func notReady(p *decide.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
+func silent(p *decide.Pod)   { p.Seen = prober.Observation{} }
+func of(rev string) func(*decide.Pod) {
+	return func(p *decide.Pod) { p.Labels[render.LabelRevision] = rev }
+}
+func lists(digest string, tools ...registry.ObservedTool) func(*decide.Pod) {
+	return func(p *decide.Pod) { p.Seen.State.Catalogue = &registry.Catalogue{Digest: digest, Tools: tools} }
+}
+func enforcing(digest string) func(*decide.Pod) {
+	return func(p *decide.Pod) { p.Seen.State.Registry.Digest = digest }
+}
+
+// registered is the MCPTool of what pods list.
+func registered() []mcpv1alpha1.MCPTool {
+	return []mcpv1alpha1.MCPTool{{
+		Spec:   mcpv1alpha1.MCPToolSpec{ToolName: "a"},
+		Status: mcpv1alpha1.MCPToolStatus{Conditions: []metav1.Condition{{Type: "Registered", Status: metav1.ConditionTrue, Reason: "Registered"}}},
+	}}
+}
+
+func conditions(list []metav1.Condition) map[string]string {
+	out := map[string]string{}
+	for _, c := range list {
+		out[c.Type] = string(c.Status) + "/" + c.Reason
+	}
+	return out
+}
+
+func TestServerConditions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(*decide.ServerInput)
+		want map[string]string
+	}{
+		"all is well": {func(*decide.ServerInput) {}, map[string]string{"Ready": "True/Ready", "Enforced": "True/Enforced", "Healthy": "True/Healthy"}},
+		"one of three pods serves": {func(in *decide.ServerInput) { in.Server.Spec.Replicas = new(int32(3)) },
+			map[string]string{"Available": "False/Progressing", "Ready": "False/Progressing"}},
+		"a pod on its way out does not serve": {func(in *decide.ServerInput) { in.Pods[0].DeletionTimestamp = &metav1.Time{Time: now} },
+			map[string]string{"Available": "False/Progressing"}},
+		"old pods serve while the new revision fails": {func(in *decide.ServerInput) {
+			in.Revision = "r2"
+			in.Pods = append(in.Pods, pod("b", of("r2"), notReady, func(p *decide.Pod) {
+				p.Seen.State.Catalogue = nil
+				p.Seen.State.Upstream = registry.UpstreamState{Phase: registry.UpstreamFailed, Reason: registry.FailExited, Message: "exit status 1"}
+			}))
+		}, map[string]string{"Available": "True/Available", "Discovered": "False/ServerExited", "Ready": "False/ServerExited"}},
+		"the scheduler finds no node": {func(in *decide.ServerInput) {
+			in.Pods = []decide.Pod{pod("a", silent, notReady, func(p *decide.Pod) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes"})
+			})}
+		}, map[string]string{"Available": "False/Unschedulable", "Ready": "False/Unschedulable"}},
+		"pods are refused": {func(in *decide.ServerInput) {
+			in.Pods = nil
+			in.Deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"}}
+		}, map[string]string{"Available": "False/PodsRefused"}},
+		"an account is missing": {func(in *decide.ServerInput) {
+			in.Pods = nil
+			in.Deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: `serviceaccount "x" not found`}}
+		}, map[string]string{"Available": "False/ReferenceNotFound"}},
+		"a document that can't be written because of its name": {func(in *decide.ServerInput) {
+			in.DocumentError = decide.Refusal{Reason: "NameConflict", Message: "x"}
+			in.Deployment, in.Pods, in.Document = nil, nil, ""
+		}, map[string]string{"Accepted": "False/NameConflict", "Available": "False/NameConflict", "Ready": "False/NameConflict"}},
+		"a document that is too large leaves the last one in force": {func(in *decide.ServerInput) {
+			in.DocumentError = decide.Refusal{Reason: "RegistryTooLarge", Message: "x"}
+		}, map[string]string{"Accepted": "True/Accepted", "Enforced": "False/RegistryTooLarge", "Ready": "False/RegistryTooLarge"}},
+		"a dispatcher refuses the document": {func(in *decide.ServerInput) {
+			in.Pods[0].Seen.State.Registry = registry.RegistryState{Digest: "d0", Error: "version 2"}
+		}, map[string]string{"Enforced": "False/RegistryRefused"}},
+		"a dispatcher has become silent with an old document": {func(in *decide.ServerInput) {
+			in.Pods[0].Seen.State.Registry.Digest = "d0"
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
+		}, map[string]string{"Enforced": "False/DispatcherUnreachable"}},
+		"a server is unhealthy": {func(in *decide.ServerInput) {
+			in.Pods[0].Seen.State.Health = registry.HealthState{State: "Unhealthy", ConsecutiveFailures: 3, Message: "no answer to ping"}
+		}, map[string]string{"Healthy": "False/Unhealthy", "Ready": "False/Unhealthy"}},
+		"a tool has no object yet": {func(in *decide.ServerInput) { in.Tools = nil },
+			map[string]string{"Discovered": "False/Progressing", "Ready": "False/Progressing"}},
+		"the document is behind what people wrote": {func(in *decide.ServerInput) { in.DocumentStale = true },
+			map[string]string{"Enforced": "False/Progressing", "Ready": "True/Progressing"}},
+		"a RuleSet is named and missing": {func(in *decide.ServerInput) { in.MissingRuleSets = []string{"x"} },
+			map[string]string{"Accepted": "False/RuleSetNotFound", "Ready": "False/RuleSetNotFound"}},
+		"a remote server that anybody can reach": {func(in *decide.ServerInput) {
+			in.Server.Spec.Container, in.Server.Spec.Remote = nil, &mcpv1alpha1.Remote{URL: "https://example.com/mcp"}
+		}, map[string]string{"Protected": "False/Unguarded", "Ready": "True/Ready"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := decide.ServerInput{
+				Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered(),
+			}
+			tc.edit(&in)
+			status := decide.Server(in)
+			got := conditions(status.Conditions)
+			for kind, want := range tc.want {
+				if got[kind] != want {
+					t.Errorf("%s is %s, want %s; all: %v", kind, got[kind], want, got)
+				}
+			}
+			if len(got) != 7 {
+				t.Errorf("%d conditions: %v", len(got), got)
+			}
+			for _, c := range status.Conditions {
+				if c.ObservedGeneration != 2 {
+					t.Errorf("%s speaks of generation %d", c.Type, c.ObservedGeneration)
+				}
+			}
+		})
+	}
+}
+
+func TestAManagerThatHasJustStartedChangesNothing(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered()}
+	in.Server.Status = decide.Server(in)
+	in.Pods, in.Now = []decide.Pod{pod("a", silent)}, now.Add(time.Hour)
+	if diff := cmp.Diff(in.Server.Status, decide.Server(in)); diff != "" {
+		t.Error(diff)
+	}
+	in.Document = "d2"
+	if got := conditions(decide.Server(in).Conditions)["Enforced"]; got != "False/Progressing" {
+		t.Errorf("a new document is %s though nobody has said that it has it", got)
+	}
+}
+
+func TestRunningFiguresWriteNothing(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered()}
+	in.Server.Status = decide.Server(in)
+	in.Pods[0].Seen.State.Health.ResponseTimeMs = 99
+	in.Now = now.Add(time.Minute)
+	if diff := cmp.Diff(in.Server.Status, decide.Server(in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRevisionsAreRecordedOnceAndRemembered(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Pods: []decide.Pod{pod("b", lists("c2")), pod("a", lists("c1"))}}
+	status := decide.Server(in)
+	if diff := cmp.Diff([]mcpv1alpha1.RevisionStatus{{Name: "r1", FirstCatalogueDigest: "c1"}}, status.Revisions); diff != "" {
+		t.Errorf("of two first catalogues the least is taken: %s", diff)
+	}
+	in.Server.Status = status
+	in.Pods = []decide.Pod{pod("a", lists("c9"))}
+	if got := decide.Server(in).Revisions[0].FirstCatalogueDigest; got != "c1" {
+		t.Errorf("the first catalogue has become %s", got)
+	}
+	for i := range 30 {
+		in.Revision = "n" + string(rune('a'+i))
+		in.Server.Status = decide.Server(in)
+	}
+	names := in.Server.Status.Revisions
+	if len(names) != 10 || names[len(names)-1].Name != in.Revision {
+		t.Errorf("%d revisions are remembered: %v", len(names), names)
+	}
+	if names[0].Name != "r1" {
+		t.Errorf("r1 still has a pod and was forgotten: %v", names)
+	}
+}
+
+func tool(edits ...func(*decide.ToolInput)) decide.ToolInput {
+	s := server()
+	s.Status.Revisions = []mcpv1alpha1.RevisionStatus{{Name: "r1", FirstCatalogueDigest: "c1"}}
+	s.Status.ReadyReplicas = new(int32(1))
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "Available"})
+	in := decide.ToolInput{
+		Tool:    &mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ServerRef: mcpv1alpha1.ServerRef{Name: "files"}, ToolName: "a"}},
+		Server:  s,
+		Now:     now,
+		View:    decide.NewView(s, "r1", []decide.Pod{pod("a", lists("c1", defined("a1", "")))}),
+		Schemas: registry.NewSchemaCache(),
+	}
+	for _, edit := range edits {
+		edit(&in)
+	}
+	return in
+}
+
+func defined(digest, more string) registry.ObservedTool {
+	return registry.ObservedTool{Name: "a", Digest: digest, Definition: []byte(`{"name":"a","inputSchema":{"type":"object"}` + more + `}`)}
+}
+
+func viewed(pods ...decide.Pod) func(*decide.ToolInput) {
+	return func(in *decide.ToolInput) { in.View = decide.NewView(in.Server, "r1", pods) }
+}
+
+func TestToolConditions(t *testing.T) {
+	readOnly := viewed(pod("a", lists("c1", defined("a1", `,"annotations":{"readOnlyHint":true}`))))
+	for name, tc := range map[string]struct {
+		edit           func(*decide.ToolInput)
+		wantRegistered string
+		wantCallable   string
+	}{
+		"an unannotated tool of an untrusted server": {func(*decide.ToolInput) {}, "True/Registered", "False/Untrusted"},
+		"a read-only tool":                           {readOnly, "True/Registered", "True/Callable"},
+		"of a trusted server":                        {func(in *decide.ToolInput) { in.Server.Spec.Trust.State = mcpv1alpha1.Trusted }, "True/Registered", "True/Callable"},
+		"whose trust has ended": {func(in *decide.ToolInput) {
+			in.Server.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: now}}
+		}, "True/Registered", "False/TrustExpired"},
+		"that a person calls harmless": {func(in *decide.ToolInput) { in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse }, "True/Registered", "True/Callable"},
+		"harmless, but not read-only, where the gate holds all that mutates": {func(in *decide.ToolInput) {
+			in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
+			in.Server.Spec.Gating.Scope = mcpv1alpha1.GateMutating
+		}, "True/Registered", "False/Untrusted"},
+		"a read-only tool where no tools are exposed":      {func(in *decide.ToolInput) { readOnly(in); in.Server.Spec.Expose.Tools = mcpv1alpha1.Deny }, "True/Registered", "False/NotExposed"},
+		"a read-only tool of a server that does not serve": {func(in *decide.ToolInput) { readOnly(in); in.Server.Status.ReadyReplicas = nil }, "True/Registered", "False/ServerNotReady"},
+		"a definition with another digest than the pin": {func(in *decide.ToolInput) {
+			in.Tool.Status.Pins = []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "a0"}}
+		}, "False/DefinitionChanged", "False/DefinitionChanged"},
+		"a later catalogue than the first": {viewed(pod("a", lists("c2", defined("a1", "")))), "False/DefinitionChanged", "False/DefinitionChanged"},
+		"no catalogue at all":              {viewed(pod("a", silent)), "False/NotDiscovered", "False/NotDiscovered"},
+		"an external reference in its schema": {viewed(pod("a", lists("c1", registry.ObservedTool{
+			Name: "a", Digest: "a1", Definition: []byte(`{"name":"a","inputSchema":{"type":"object","$ref":"https://example.com/x"}}`),
+		}))), "False/InvalidSchema", "False/InvalidSchema"},
+		"no schema": {viewed(pod("a", lists("c1", registry.ObservedTool{Name: "a", Digest: "a1", Definition: []byte(`{"name":"a"}`)}))),
+			"False/NoInputSchema", "False/NoInputSchema"},
+		"a server that is gone": {func(in *decide.ToolInput) { in.Server, in.View = nil, decide.NewView(nil, "", nil) }, "False/Gone", "False/Gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := tool(tc.edit)
+			got := conditions(decide.Tool(in).Conditions)
+			if got["Registered"] != tc.wantRegistered || got["Callable"] != tc.wantCallable {
+				t.Errorf("Registered %s, Callable %s", got["Registered"], got["Callable"])
+			}
+		})
+	}
+}
+
+func TestOfSeveralDefinitionsThePinnedIsToldElseTheLeast(t *testing.T) {
+	drifted := viewed(pod("a", lists("c9", defined("a0", ""))), pod("b", lists("c1", defined("a1", ""))))
+	status := decide.Tool(tool(drifted))
+	if status.Observed.Digest != "a1" || status.Observed.Variants != 2 {
+		t.Errorf("observed %s of %d variants, admitted is a1", status.Observed.Digest, status.Observed.Variants)
+	}
+	both := viewed(pod("a", lists("c8", defined("a3", ""))), pod("b", lists("c9", defined("a2", ""))))
+	if status := decide.Tool(tool(both)); status.Observed.Digest != "a2" {
+		t.Errorf("observed %s, none is admitted", status.Observed.Digest)
+	}
+}
+
+func TestWhatIsShownOfADefinitionIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 40_000)
+	def := registry.ObservedTool{Name: "a", Digest: "a1", Definition: []byte(
+		`{"name":"a","title":"` + long + `","description":"` + long + `","inputSchema":{"type":"object","title":"` + long + `"},"outputSchema":{"type":"object"}}`)}
+	observed := decide.Tool(tool(viewed(pod("a", lists("c1", def))))).Observed
+	if observed.InputSchema != nil || observed.OutputSchema == nil || !cmp.Equal(observed.SchemaOmitted, []string{"inputSchema"}) {
+		t.Errorf("schemas: %+v", observed.SchemaOmitted)
+	}
+	for _, text := range []string{observed.Title, observed.Description} {
+		if len(text) > 5000 || !utf8.ValidString(text) {
+			t.Errorf("a text of %d bytes", len(text))
+		}
+	}
+}
+
+func TestADefinitionThatIsShownIsNotShownAnew(t *testing.T) {
+	in := tool()
+	in.Tool.Status = decide.Tool(in)
+	// The API server gives JSON back in another form.
+	in.Tool.Status.Observed.InputSchema.Raw = []byte(`{ "type" : "object" }`)
+	in.Now = now.Add(time.Hour)
+	if diff := cmp.Diff(in.Tool.Status, decide.Tool(in)); diff != "" {
+		t.Error(diff)
+	}
+}
