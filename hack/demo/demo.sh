@@ -22,6 +22,7 @@ kubectl create namespace $ns --dry-run=client -o yaml | kubectl apply -f - >/dev
 kubectl -n $ns delete ruleset files-stay-in-reports --ignore-not-found >/dev/null
 run kubectl -n $ns apply -f config/samples/everything.yaml -f config/samples/everything-http.yaml -f config/samples/filesystem.yaml
 kubectl -n $ns wait mcpserver --all --for=condition=Ready --timeout=90s >/dev/null
+kubectl -n $ns wait mcpserver --all --for=condition=Enforced --timeout=30s >/dev/null
 run kubectl -n $ns get mcpservers,mcptools
 
 port_forward everything; everything=$url
