@@ -4,15 +4,19 @@
 package controllers_test
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -136,6 +140,74 @@ var _ = Describe("An MCPServer", func() {
 		Expect(kubectl.Delete(w.ctx, theirs)).To(Succeed())
 		w.settle()
 		Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("True/Accepted"))
+	})
+
+	It("refuses to write a document over somebody else's ConfigMap, and starts nothing without it", func() {
+		theirs := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.RegistryName("files")},
+			Data:       map[string]string{"registry.json": "theirs"},
+		}
+		w.create(theirs)
+		w.create(w.server("files"))
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/NameConflict"))
+		Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring("ConfigMap files.registry"))
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
+		Expect(theirs.Data).To(Equal(map[string]string{"registry.json": "theirs"}))
+		err := kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files"}, &appsv1.Deployment{})
+		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "there should be no Deployment: %v", err)
+	})
+
+	It("writes a higher sequence than any pod has seen, also when the ConfigMap starts over", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(pod)
+		w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+			s.Registry = registry.RegistryState{Digest: "sha256:later", Sequence: 41}
+		})
+		w.settle()
+		Expect(w.decoded("files").Sequence).To(BeEquivalentTo(42))
+		w.settleEnforced(pod)
+		Expect(w.decoded("files").Sequence).To(BeEquivalentTo(42))
+	})
+
+	It("takes back its own account when the spec names another", func() {
+		w.create(w.server("files"))
+		w.settle()
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.ServiceAccountName = "theirs" })
+		w.settle()
+		Expect(apierrors.IsNotFound(kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account))).To(BeTrue())
+	})
+
+	It("says when trust ends, without anybody touching anything", func() {
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: w.clock.Now().Add(time.Hour)}}
+		}))
+		w.settle()
+		w.settleEnforced(w.runPod("files", definition("delete_file", "")))
+		Expect(condition(w.getTool("files.delete-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+		result, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.RequeueAfter).To(BeNumerically("~", time.Hour, time.Minute))
+		w.clock.Step(time.Hour)
+		w.settle()
+		Expect(condition(w.getTool("files.delete-file").Status.Conditions, "Callable")).To(Equal("False/TrustExpired"))
+	})
+
+	It("says what a pod waits for whose volumes are not there", func() {
+		w.create(w.server("files", everyField))
+		w.settle()
+		pod := w.runPod("files")
+		w.dispatchers.say(string(pod.UID), nil)
+		w.podStatus(pod, false, func(s *corev1.PodStatus) {
+			s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
+		})
+		w.settle()
+		Expect(message(w.getServer("files").Status.Conditions, "Available")).To(ContainSubstring("ConfigMap config"))
 	})
 
 	It("keeps other servers going when one can't be carried out", func() {

@@ -1,0 +1,130 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"toolgate.dev/toolgate/internal/render"
+)
+
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing":                          {nil, ""},
+		"all that config/manager sets":     {installedArgs(t), ""},
+		"an election without a namespace":  {[]string{"--leader-elect"}, "--leader-elect needs --own-namespace"},
+		"a pull policy that is none":       {[]string{"--dispatcher-image-pull-policy=Sometimes"}, "is not one of Always, IfNotPresent, Never"},
+		"a level that is none":             {[]string{"--log-level=loud"}, "log-level"},
+		"something that is no flag":        {[]string{"serve"}, `unexpected argument "serve"`},
+		"a flag that is not there":         {[]string{"--webhook"}, "-webhook"},
+		"namespaces, and a pull policy":    {[]string{"--namespaces=a,b", "--dispatcher-image-pull-policy=Never"}, ""},
+		"a level by its name":              {[]string{"--log-level=debug"}, ""},
+		"an election with a namespace":     {[]string{"--leader-elect", "--own-namespace=x"}, ""},
+		"metrics that are off and plain":   {[]string{"--metrics-bind-address=0"}, ""},
+		"metrics over TLS for the trusted": {[]string{"--metrics-secure"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(tc.args, io.Discard)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Error(err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOptionsReachTheManager(t *testing.T) {
+	o, err := parse([]string{"--namespaces=a,b", "--own-namespace=own", "--dispatcher-image=x:1", "--metrics-secure", "--leader-elect"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := o.managerOptions()
+	if len(m.Cache.DefaultNamespaces) != 2 || m.LeaderElectionNamespace != "own" || !m.LeaderElection || m.Metrics.FilterProvider == nil {
+		t.Errorf("options %+v", m)
+	}
+	if o.platform.Platform != (render.Platform{Image: "x:1", ManagerNamespace: "own"}) {
+		t.Errorf("platform %+v", o.platform.Platform)
+	}
+}
+
+// installed reads a manifest of config/.
+func installed(t *testing.T, into any, path ...string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "config"}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func installedArgs(t *testing.T) []string {
+	t.Helper()
+	var d appsv1.Deployment
+	installed(t, &d, "manager", "deployment.yaml")
+	return append(d.Spec.Template.Spec.Containers[0].Args, "--own-namespace=toolgate-system")
+}
+
+func TestDispatchersLetTheInstalledManagerIn(t *testing.T) {
+	var d appsv1.Deployment
+	installed(t, &d, "manager", "deployment.yaml")
+	for k, v := range render.ManagerLabels() {
+		if d.Spec.Template.Labels[k] != v {
+			t.Errorf("label %s of the manager's pods is %q, NetworkPolicies select %q", k, d.Spec.Template.Labels[k], v)
+		}
+	}
+	c := d.Spec.Template.Spec.Containers[0]
+	if c.SecurityContext == nil || c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+		t.Error("the manager's file system can be written to")
+	}
+}
+
+// TestTheRoleIsSmall holds what a stolen token of the manager could do to what is known here.
+func TestTheRoleIsSmall(t *testing.T) {
+	var role rbacv1.ClusterRole
+	installed(t, &role, "rbac", "role.yaml")
+	for _, rule := range role.Rules {
+		for _, r := range rule.Resources {
+			for _, v := range rule.Verbs {
+				switch {
+				case r == "*" || v == "*" || slices.Contains(rule.APIGroups, "*"):
+					t.Errorf("the role has a wildcard: %v", rule)
+				case r == "secrets", strings.HasPrefix(r, "roles"), strings.HasPrefix(r, "clusterroles"), r == "pods/exec", r == "nodes", r == "serviceaccounts/token":
+					t.Errorf("the role may %s %s", v, r)
+				case v == "escalate", v == "bind", v == "impersonate", v == "deletecollection":
+					t.Errorf("the role may %s %s", v, r)
+				case v == "create" && r == "pods", v == "delete" && r == "pods":
+					t.Errorf("the role may %s %s", v, r)
+				}
+			}
+		}
+	}
+	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "mcpservers") }) {
+		t.Error("the role has nothing of ours: was it read at all?")
+	}
+}
+
+func TestTheNamespaceIsRestricted(t *testing.T) {
+	var ns corev1.Namespace
+	installed(t, &ns, "manager", "namespace.yaml")
+	if ns.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+		t.Errorf("labels %v", ns.Labels)
+	}
+}
