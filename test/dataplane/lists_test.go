@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,10 @@ func TestToolLists(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no tool lists")
 	}
+	var tools, refused atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d tools of real servers listed and called, %d calls refused for a missing argument", tools.Load(), refused.Load())
+	})
 	for _, file := range append(files, shared...) {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		if slices.Contains(shared, file) && slices.Contains(files, filepath.Join("testdata/tool-lists", name+".json")) {
@@ -41,12 +46,15 @@ func TestToolLists(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkList(t, file)
+			listed, calls := checkList(t, file)
+			tools.Add(int64(listed))
+			refused.Add(int64(calls))
 		})
 	}
 }
 
-func checkList(t *testing.T, file string) {
+// checkList returns how many tools were listed and called, and how many calls were refused.
+func checkList(t *testing.T, file string) (listed, refused int) {
 	c := newChild(t, scripted.Good)
 	c.Tools = must[string](t)(filepath.Abs(file))
 	want := map[string]json.RawMessage{}
@@ -61,12 +69,11 @@ func checkList(t *testing.T, file string) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	refused := 0
 	for _, name := range names {
 		sameDefinition(t, want[name], got[name])
 		refused += callTool(t, c, s, want[name])
 	}
-	t.Logf("%d tools listed and called, %d calls refused for a missing argument", len(names), refused)
+	return len(names), refused
 }
 
 // sameDefinition compares two definitions byte by byte, but for execution.taskSupport, which is not served.

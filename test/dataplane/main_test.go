@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run builds the dispatcher as releases are built, and runs the tests with it.
+// run runs the tests with the dispatcher that TOOLGATE_DISPATCHER names, such as one that looks for races, or with one that
+// it builds.
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "dataplane-")
 	if err != nil {
@@ -43,21 +44,31 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // a folder of temporary files
-	binaries.dispatcher = filepath.Join(folder, "dispatcher")
 	if binaries.self, err = os.Executable(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=v0.0.1-test", "-o", binaries.dispatcher,
-		"toolgate.dev/toolgate/cmd/dispatcher")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the dispatcher: %v\n%s", err, out)
-		return 1
+	if binaries.dispatcher = os.Getenv("TOOLGATE_DISPATCHER"); binaries.dispatcher == "" {
+		binaries.dispatcher = filepath.Join(folder, "dispatcher")
+		if err := build(binaries.dispatcher); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	code := m.Run()
 	web.CloseIdleConnections()
 	return code
+}
+
+// build builds the dispatcher as releases are built.
+func build(file string) error {
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=v0.0.1-test", "-o", file,
+		"toolgate.dev/toolgate/cmd/dispatcher")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the dispatcher: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // await waits until done says true.
