@@ -6,6 +6,8 @@ package rules
 import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
+
+	"toolgate.dev/toolgate/internal/rules/cost"
 )
 
 // activation is the input of one call as CEL resolves it: made once for all rules, used by one goroutine. Arguments are
@@ -16,18 +18,16 @@ type activation struct {
 	tool, server, caller, client, call, confirmed object
 
 	args, rawArgs lazyArgs
-	contextSize   int     // of everything but the arguments; -1 until it is known
-	context       *extent // likewise, once it is asked for
+	contextSize   int          // of everything but the arguments; -1 until it is known
+	context       *cost.Extent // likewise, once it is asked for
 }
 
 // lazyArgs is decoded JSON, or the error that reading it gives.
 type lazyArgs struct {
 	done  bool
-	value any // map[string]any, or *types.Err
-	size  int // see measurer
-
-	extent  *extent           // of the whole, once it is asked for
-	members map[string]extent // of each member that was asked for
+	value any          // map[string]any, or *types.Err
+	size  int          // see measurer
+	bound *cost.Extent // once it is asked for
 }
 
 func newActivation(in *Input) *activation {
@@ -124,34 +124,24 @@ func (a *activation) largest(r reads) int {
 }
 
 // extent bounds a variable by the values of this call.
-func (a *activation) extent(name string) extent {
+func (a *activation) extent(name string) cost.Extent {
 	if name == varArgs || name == varRawArgs {
-		return a.decoded(name).bound()
+		return a.decoded(name).extent()
 	}
 	if a.context == nil {
-		a.context = &extent{}
-		a.context.add(contextValues(a.in))
+		a.context = &cost.Extent{}
+		a.context.Add(contextValues(a.in))
 	}
 	return *a.context
 }
 
-// bound bounds the arguments, each of them by itself.
-func (l *lazyArgs) bound() extent {
-	if l.extent != nil {
-		return *l.extent
+func (l *lazyArgs) extent() cost.Extent {
+	if l.bound == nil {
+		args, _ := l.value.(map[string]any)
+		bound := cost.Object(args)
+		l.bound = &bound
 	}
-	args, _ := l.value.(map[string]any)
-	l.extent, l.members = &extent{}, map[string]extent{}
-	l.extent.add(args)
-	l.extent.named = func(name string) extent {
-		known, ok := l.members[name]
-		if !ok {
-			known.add(args[name])
-			l.members[name] = known
-		}
-		return known
-	}
-	return *l.extent
+	return *l.bound
 }
 
 // contextValues are the values outside of the arguments whose size somebody else chooses.

@@ -11,16 +11,20 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"toolgate.dev/toolgate/internal/rules/cost"
 )
+
+// assumed is what every variable of a call is taken to be when a rule is compiled.
+var assumed = cost.Uniform(AssumedSize)
 
 // expression is a compiled CEL expression, safe for concurrent use. What it costs is bounded when it is compiled, for
 // values up to AssumedSize, and before an evaluation with larger values, for their true sizes.
 type expression struct {
-	program  cel.Program
-	root     ast.Expr
-	patterns map[int64]uint64 // see estimate; complete once compiled
-	reads    reads
-	cost     uint64 // at most, when no value is over AssumedSize
+	program cel.Program
+	model   *cost.Model
+	reads   reads
+	cost    uint64 // at most, in units of package cost, when no value is over AssumedSize
 }
 
 // reads says which variables an expression refers to.
@@ -45,13 +49,12 @@ func compileExpression(text string, want *cel.Type) (*expression, []RuleError) {
 	if errs := literals(checked); len(errs) > 0 {
 		return nil, errs
 	}
-	e := &expression{root: checked.NativeRep().Expr(), patterns: map[int64]uint64{}, reads: readsOf(checked)}
-	bound := newEstimate(e.patterns, func(string) extent { return *assumed })
-	bound.value(e.root)
-	if bound.err != nil {
-		return nil, []RuleError{at(checked, bound.err.id, bound.err.text)}
+	model, unbounded := cost.New(checked.NativeRep().Expr())
+	if unbounded != nil {
+		return nil, []RuleError{at(checked, unbounded.ID, unbounded.Text)}
 	}
-	if e.cost = bound.cost; e.cost > MaxCost {
+	e := &expression{model: model, reads: readsOf(checked)}
+	if e.cost = model.Bound(func(string) cost.Extent { return assumed }); e.cost > MaxCost {
 		return nil, []RuleError{{Message: fmt.Sprintf(
 			"may cost %s units, over the limit of %d (texts are taken to have up to %d bytes, collections as many members): use fewer nested loops, or simpler conditions inside of them",
 			units(e.cost), MaxCost, AssumedSize)}}
@@ -68,11 +71,11 @@ func at(checked *cel.Ast, id int64, message string) RuleError {
 	return RuleError{Line: place.Line(), Column: place.Column() + 1, Message: message}
 }
 
-func units(cost uint64) string {
-	if cost > 1_000_000_000_000 {
+func units(n uint64) string {
+	if n > 1_000_000_000_000 {
 		return "over a trillion"
 	}
-	return fmt.Sprint(cost)
+	return fmt.Sprint(n)
 }
 
 // positions turns the compiler's issues into errors with line and column, both from 1.
@@ -120,10 +123,9 @@ func readsOf(checked *cel.Ast) reads {
 // eval evaluates the expression on one call.
 func (e *expression) eval(a *activation) (ref.Val, error) {
 	if a.largest(e.reads) > AssumedSize {
-		bound := newEstimate(e.patterns, a.extent)
-		if bound.value(e.root); bound.cost > MaxCost || bound.err != nil {
+		if bound := e.model.Bound(a.extent); bound > MaxCost {
 			return nil, fmt.Errorf("the values of this call are too large for the rule: it may cost %s units, over the limit of %d",
-				units(bound.cost), MaxCost)
+				units(bound), MaxCost)
 		}
 	}
 	out, _, err := e.program.Eval(a)

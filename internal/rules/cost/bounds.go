@@ -1,20 +1,24 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package cost
 
 import (
+	"maps"
 	"math/bits"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 )
 
 // bound charges for one call of a function, beyond its arguments, and bounds what it gives.
-type bound func(s *estimate, e ast.Expr, exprs []ast.Expr, args []extent) extent
+type bound func(s *estimate, e ast.Expr, exprs []ast.Expr, args []Extent) Extent
 
-// functionBounds has every function of the environment; a test holds the two against each other.
+// Functions names every function whose calls can be bounded, sorted: what the environment of an expression may hold.
+func Functions() []string { return slices.Sorted(maps.Keys(functionBounds)) }
+
 var functionBounds = map[string]bound{}
 
 func init() {
@@ -62,14 +66,14 @@ func init() {
 func ptr(b bound) *bound { return &b }
 
 // boundScalar goes through texts once.
-func boundScalar(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundScalar(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	for _, arg := range args {
 		s.charge(arg.text / 16)
 	}
 	return scalar
 }
 
-func boundExtreme(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundExtreme(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	for _, arg := range args {
 		s.charge(arg.count)
 	}
@@ -77,42 +81,42 @@ func boundExtreme(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
 }
 
 // boundSearch: CEL's indexOf compares at every place.
-func boundSearch(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundSearch(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(addSat(args[0].text, mulSat(args[0].text, args[1].text)/16))
 	return scalar
 }
 
-func boundCompare(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundCompare(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(min(args[0].whole(), args[1].whole()))
 	return scalar
 }
 
 // boundIn: an element is compared with each, or looked up.
-func boundIn(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundIn(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(addSat(args[1].whole(), args[0].text/16))
 	return scalar
 }
 
-func boundSets(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundSets(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(addSat(mulSat(args[0].count, args[1].whole()), mulSat(args[1].count, args[0].whole())))
 	return scalar
 }
 
 // boundSame gives the value, a part of it, or one of the same size.
-func boundSame(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundSame(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(addSat(args[0].text/8, args[0].count))
 	return args[0]
 }
 
-func boundEither(_ *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundEither(_ *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	return either(args[0], args[1])
 }
 
-func boundTernary(_ *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundTernary(_ *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	return either(args[1], args[2])
 }
 
-func boundIndex(_ *estimate, _ ast.Expr, exprs []ast.Expr, args []extent) extent {
+func boundIndex(_ *estimate, _ ast.Expr, exprs []ast.Expr, args []Extent) Extent {
 	if exprs[1].Kind() == ast.LiteralKind {
 		if name, ok := exprs[1].AsLiteral().(types.String); ok {
 			return args[0].member(string(name))
@@ -121,11 +125,11 @@ func boundIndex(_ *estimate, _ ast.Expr, exprs []ast.Expr, args []extent) extent
 	return args[0].element()
 }
 
-func boundElement(_ *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundElement(_ *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	return args[0].element()
 }
 
-func boundConcat(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundConcat(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	sum := args[0]
 	for _, arg := range args[1:] {
 		sum = both(sum, arg)
@@ -134,18 +138,18 @@ func boundConcat(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
 	return sum
 }
 
-func boundSplit(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundSplit(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(args[0].text)
 	return partsOf(args[0].text)
 }
 
-func boundReplace(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundReplace(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	size := addSat(args[0].text, mulSat(addSat(args[0].text, 1), args[2].text))
 	s.charge(size / 16)
 	return textOf(size)
 }
 
-func boundJoin(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundJoin(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	size := args[0].bytes
 	if len(args) > 1 {
 		size = addSat(size, mulSat(args[0].count, args[1].text))
@@ -156,7 +160,7 @@ func boundJoin(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
 
 // boundText: each value becomes text, each byte at most six (an escape), each number at most some hundred digits; a format
 // has at most a clause for two of its bytes, each with at most 500 characters of padding and digits.
-func boundText(s *estimate, e ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundText(s *estimate, e ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	var size uint64
 	for _, arg := range args {
 		size = addSat(size, addSat(mulSat(arg.bytes, 6), mulSat(arg.nodes, 64)))
@@ -170,7 +174,7 @@ func boundText(s *estimate, e ast.Expr, _ []ast.Expr, args []extent) extent {
 
 // boundPattern: RE2 goes through a text once, with as many states as the pattern has. What a pattern may cost is known
 // only of a constant one.
-func boundPattern(s *estimate, e ast.Expr, exprs []ast.Expr, args []extent) extent {
+func boundPattern(s *estimate, e ast.Expr, exprs []ast.Expr, args []Extent) Extent {
 	if exprs[1].Kind() != ast.LiteralKind {
 		return s.refuse(exprs[1], "a pattern must be a constant, so that its cost is known")
 	}
@@ -205,18 +209,18 @@ func patternSize(pattern string) uint64 {
 	return uint64(len(program.Inst))
 }
 
-func boundSort(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundSort(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	keys := args[len(args)-1]
 	s.charge(mulSat(addSat(args[0].count, keys.whole()), uint64(bits.Len64(keys.count))))
 	return args[0]
 }
 
-func boundDistinct(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundDistinct(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(mulSat(args[0].count, args[0].whole()))
 	return args[0]
 }
 
-func boundFlatten(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
+func boundFlatten(s *estimate, _ ast.Expr, _ []ast.Expr, args []Extent) Extent {
 	s.charge(args[0].nodes)
 	flat := args[0]
 	flat.named = nil
@@ -230,12 +234,12 @@ func boundFlatten(s *estimate, _ ast.Expr, _ []ast.Expr, args []extent) extent {
 // maxRange is the longest list that lists.range may make.
 const maxRange = 10_000
 
-func boundRange(s *estimate, e ast.Expr, exprs []ast.Expr, _ []extent) extent {
+func boundRange(s *estimate, e ast.Expr, exprs []ast.Expr, _ []Extent) Extent {
 	if exprs[0].Kind() == ast.LiteralKind {
 		if n, ok := exprs[0].AsLiteral().(types.Int); ok && n >= 0 && n <= maxRange {
 			s.charge(uint64(n))
 			element := scalar
-			return extent{count: uint64(n), nodes: uint64(n) + 1, each: &element}
+			return Extent{count: uint64(n), nodes: uint64(n) + 1, each: &element}
 		}
 	}
 	return s.refuse(e, "lists.range takes a constant of at most %d", maxRange)

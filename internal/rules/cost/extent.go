@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package cost
 
 import (
 	"encoding/json"
@@ -9,37 +9,55 @@ import (
 	"math/bits"
 )
 
-// extent bounds a value from above: how large it may be as a text, as a collection, and with all that it holds.
-type extent struct {
+// Extent bounds a value from above: how large it may be as a text, as a collection, and with all that it holds. The zero
+// Extent is that of no value; Add widens it.
+type Extent struct {
 	text  uint64  // bytes, where it is a string or bytes
 	count uint64  // elements or members, where it is a collection
 	nodes uint64  // values that it holds at all depths, itself included
 	bytes uint64  // of all texts that it holds at all depths, itself included
-	each  *extent // of any key, element or member; nil where it holds none
+	each  *Extent // of any key, element or member; nil where it holds none
 
-	named func(name string) extent // bounds members one by one, where they are known; nil elsewhere
+	named func(name string) Extent // bounds members one by one, where they are known; nil elsewhere
 }
 
 var (
-	scalar = extent{nodes: 1}
+	scalar = Extent{nodes: 1}
 	// boundless is what can't be bounded.
-	boundless = &extent{text: math.MaxUint64, count: math.MaxUint64, nodes: math.MaxUint64, bytes: math.MaxUint64}
+	boundless = &Extent{text: math.MaxUint64, count: math.MaxUint64, nodes: math.MaxUint64, bytes: math.MaxUint64}
 )
 
-// assumed is what every value of a call is taken to be when a rule is compiled.
-var assumed = func() *extent {
-	x := &extent{text: AssumedSize, count: AssumedSize, nodes: AssumedSize, bytes: AssumedSize * AssumedSize}
+// Uniform bounds a value in which no text has more than size bytes and no collection holds more than size values.
+func Uniform(size uint64) Extent {
+	x := &Extent{text: size, count: size, nodes: size, bytes: mulSat(size, size)}
 	x.each = x
-	return x
-}()
+	return *x
+}
 
-func textOf(size uint64) extent { return extent{text: size, nodes: 1, bytes: size} }
+// Object bounds an object by its members. Each is measured by itself when the expression names it, so the Extent serves one
+// goroutine.
+func Object(members map[string]any) Extent {
+	var x Extent
+	x.Add(members)
+	measured := map[string]Extent{}
+	x.named = func(name string) Extent {
+		known, ok := measured[name]
+		if !ok {
+			known.Add(members[name])
+			measured[name] = known
+		}
+		return known
+	}
+	return x
+}
+
+func textOf(size uint64) Extent { return Extent{text: size, nodes: 1, bytes: size} }
 
 // whole is the work of going through all of a value, in units.
-func (x extent) whole() uint64 { return addSat(x.nodes, x.bytes/64) }
+func (x Extent) whole() uint64 { return addSat(x.nodes, x.bytes/64) }
 
 // element bounds any key, element or member.
-func (x extent) element() extent {
+func (x Extent) element() Extent {
 	if x.each == nil {
 		return scalar
 	}
@@ -47,15 +65,16 @@ func (x extent) element() extent {
 }
 
 // member bounds the member of a name.
-func (x extent) member(name string) extent {
+func (x Extent) member(name string) Extent {
 	if x.named == nil {
 		return x.element()
 	}
 	return x.named(name)
 }
 
-// add widens x so that it bounds v, too.
-func (x *extent) add(v any) (nodes, bytes uint64) {
+// Add widens x so that it bounds v, too: a string, a json.Number, a []string, or a []any or map[string]any of these. Any
+// other value is a scalar. It returns how many values v holds, itself included, and the bytes of their texts.
+func (x *Extent) Add(v any) (nodes, bytes uint64) {
 	nodes = 1
 	switch v := v.(type) {
 	case string:
@@ -85,11 +104,11 @@ func (x *extent) add(v any) (nodes, bytes uint64) {
 	return nodes, bytes
 }
 
-func (x *extent) addWithin(v any, nodes, bytes *uint64) {
+func (x *Extent) addWithin(v any, nodes, bytes *uint64) {
 	if x.each == nil {
-		x.each = &extent{}
+		x.each = &Extent{}
 	}
-	n, b := x.each.add(v)
+	n, b := x.each.Add(v)
 	*nodes, *bytes = *nodes+n, *bytes+b
 }
 
@@ -97,7 +116,7 @@ func (x *extent) addWithin(v any, nodes, bytes *uint64) {
 const maxJoin = 128
 
 // either bounds a value that is one of two.
-func either(a, b extent) extent {
+func either(a, b Extent) Extent {
 	a.named = nil
 	a.text, a.count = max(a.text, b.text), max(a.count, b.count)
 	a.nodes, a.bytes = max(a.nodes, b.nodes), max(a.bytes, b.bytes)
@@ -105,7 +124,7 @@ func either(a, b extent) extent {
 	return a
 }
 
-func eitherEach(a, b *extent, depth int) *extent {
+func eitherEach(a, b *Extent, depth int) *Extent {
 	switch {
 	case a == b || b == nil:
 		return a
@@ -114,14 +133,14 @@ func eitherEach(a, b *extent, depth int) *extent {
 	case depth == 0:
 		return boundless
 	}
-	return &extent{
+	return &Extent{
 		text: max(a.text, b.text), count: max(a.count, b.count), nodes: max(a.nodes, b.nodes), bytes: max(a.bytes, b.bytes),
 		each: eitherEach(a.each, b.each, depth-1),
 	}
 }
 
 // both bounds two values put together: a concatenation, or a collection with one more element.
-func both(a, b extent) extent {
+func both(a, b Extent) Extent {
 	x := either(a, b)
 	x.text, x.count = addSat(a.text, b.text), addSat(a.count, b.count)
 	x.nodes, x.bytes = addSat(a.nodes, b.nodes), addSat(a.bytes, b.bytes)
@@ -129,7 +148,7 @@ func both(a, b extent) extent {
 }
 
 // times bounds n values put together.
-func (x extent) times(n uint64) extent {
+func (x Extent) times(n uint64) Extent {
 	x.named = nil
 	x.text, x.count = mulSat(x.text, n), mulSat(x.count, n)
 	x.nodes, x.bytes = mulSat(x.nodes, n), mulSat(x.bytes, n)
@@ -137,9 +156,9 @@ func (x extent) times(n uint64) extent {
 }
 
 // partsOf bounds a list of parts of a text.
-func partsOf(text uint64) extent {
+func partsOf(text uint64) Extent {
 	part := textOf(text)
-	return extent{count: addSat(text, 1), nodes: addSat(text, 2), bytes: text, each: &part}
+	return Extent{count: addSat(text, 1), nodes: addSat(text, 2), bytes: text, each: &part}
 }
 
 func addSat(a, b uint64) uint64 {

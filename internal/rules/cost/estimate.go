@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package cost
 
 import (
 	"fmt"
@@ -10,46 +10,62 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// CEL comes with an estimator of cost, and with a meter. Neither is of use against the values that a caller chooses: the
-// estimator gives up on values that an expression makes itself (or, told to assume a size, misses that they grow), and
-// the meter makes loops over long lists quadratic. So what an expression costs is bounded here, by going through it
-// once with upper bounds in place of values. It knows the functions of our environment, and refuses what it does not know.
-
-// cost is in units of some 50 ns: the evaluation of a node, or of 16 bytes of text.
-
-// costError is what can't be bounded, and where it stands.
-type costError struct {
-	id   int64
-	text string
+// Error says what of an expression can't be bounded.
+type Error struct {
+	ID   int64 // of the node, in the source info of the expression
+	Text string
 }
 
-func (e *costError) Error() string { return e.text }
+func (e *Error) Error() string { return e.Text }
+
+// Model bounds what one evaluation of an expression costs. It is safe for concurrent use.
+type Model struct {
+	root     ast.Expr
+	patterns map[int64]uint64 // instructions of constant patterns, by the pattern's node; complete once the model is made
+}
+
+// New makes the model of a checked expression, or says what of it can't be bounded, whatever the values.
+func New(root ast.Expr) (*Model, *Error) {
+	m := &Model{root: root, patterns: map[int64]uint64{}}
+	s := m.estimate(func(string) Extent { return scalar })
+	s.value(root)
+	if s.err != nil {
+		return nil, s.err
+	}
+	return m, nil
+}
+
+// Bound gives the units that one evaluation costs at most, saturated, when each variable is within its extent.
+func (m *Model) Bound(variable func(name string) Extent) uint64 {
+	s := m.estimate(variable)
+	s.value(m.root)
+	return s.units
+}
 
 // estimate goes through one expression. It is used once, by one goroutine.
 type estimate struct {
-	variable func(name string) extent // of the call
-	patterns map[int64]uint64         // instructions of constant patterns, by the pattern's node; filled when first met
-	locals   map[string]extent
-	cost     uint64
-	err      *costError // the first
+	variable func(name string) Extent // of the call
+	patterns map[int64]uint64         // of the model: filled when first met
+	locals   map[string]Extent
+	units    uint64
+	err      *Error // the first
 }
 
-// newEstimate gives an estimate over the variables of a call.
-func newEstimate(patterns map[int64]uint64, variable func(name string) extent) *estimate {
-	return &estimate{variable: variable, patterns: patterns, locals: map[string]extent{}}
+func (m *Model) estimate(variable func(name string) Extent) *estimate {
+	return &estimate{variable: variable, patterns: m.patterns, locals: map[string]Extent{}}
 }
 
-func (s *estimate) charge(units uint64) { s.cost = addSat(s.cost, units) }
+func (s *estimate) charge(units uint64) { s.units = addSat(s.units, units) }
 
-func (s *estimate) refuse(e ast.Expr, format string, args ...any) extent {
+func (s *estimate) refuse(e ast.Expr, format string, args ...any) Extent {
 	if s.err == nil {
-		s.err = &costError{e.ID(), fmt.Sprintf(format, args...)}
+		s.err = &Error{e.ID(), fmt.Sprintf(format, args...)}
 	}
 	return *boundless
 }
 
 // value bounds what an expression gives, and charges what it costs.
-func (s *estimate) value(e ast.Expr) extent {
+func (s *estimate) value(e ast.Expr) Extent {
 	s.charge(1)
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -69,7 +85,7 @@ func (s *estimate) value(e ast.Expr) extent {
 	case ast.CallKind:
 		return s.call(e)
 	case ast.ListKind:
-		list := extent{nodes: 1}
+		list := Extent{nodes: 1}
 		for _, element := range e.AsList().Elements() {
 			list = with(list, s.value(element))
 		}
@@ -86,7 +102,7 @@ func (s *estimate) value(e ast.Expr) extent {
 }
 
 // with bounds a collection with one more element.
-func with(list, element extent) extent {
+func with(list, element Extent) Extent {
 	list.count = addSat(list.count, 1)
 	list.nodes, list.bytes = addSat(list.nodes, element.nodes), addSat(list.bytes, element.bytes)
 	element.named = nil
@@ -94,7 +110,7 @@ func with(list, element extent) extent {
 	return list
 }
 
-func literalExtent(e ast.Expr) extent {
+func literalExtent(e ast.Expr) Extent {
 	switch v := e.AsLiteral().(type) {
 	case types.String:
 		return textOf(uint64(len(v)))
@@ -105,8 +121,8 @@ func literalExtent(e ast.Expr) extent {
 	}
 }
 
-func (s *estimate) entries(entries []ast.EntryExpr) extent {
-	m := extent{nodes: 1}
+func (s *estimate) entries(entries []ast.EntryExpr) Extent {
+	m := Extent{nodes: 1}
 	for _, entry := range entries {
 		m = with(m, s.value(entry.AsMapEntry().Key()))
 		m = with(m, s.value(entry.AsMapEntry().Value()))
@@ -114,8 +130,8 @@ func (s *estimate) entries(entries []ast.EntryExpr) extent {
 	return m
 }
 
-func (s *estimate) fields(fields []ast.EntryExpr) extent {
-	m := extent{nodes: 1}
+func (s *estimate) fields(fields []ast.EntryExpr) Extent {
+	m := Extent{nodes: 1}
 	for _, f := range fields {
 		m = with(m, s.value(f.AsStructField().Value()))
 	}
@@ -124,32 +140,32 @@ func (s *estimate) fields(fields []ast.EntryExpr) extent {
 
 // loop bounds a comprehension. Comprehensions come from CEL's macros alone: they add to their accumulator, or keep it, so
 // what a round adds is found with an empty one.
-func (s *estimate) loop(c ast.ComprehensionExpr) extent {
+func (s *estimate) loop(c ast.ComprehensionExpr) Extent {
 	over := s.value(c.IterRange())
 	rounds := over.count
 	result := s.value(c.AccuInit())
 
-	outer := s.cost
-	s.cost = 0
-	restore := s.bind(map[string]extent{
+	outer := s.units
+	s.units = 0
+	restore := s.bind(map[string]Extent{
 		c.IterVar(): over.element(), c.IterVar2(): over.element(), c.AccuVar(): {},
 	})
 	s.value(c.LoopCondition())
 	added := s.value(c.LoopStep())
 	restore()
-	s.cost = addSat(outer, mulSat(s.cost, rounds))
+	s.units = addSat(outer, mulSat(s.units, rounds))
 
 	if rounds > 0 {
 		result = both(result, added.times(rounds))
 	}
-	restore = s.bind(map[string]extent{c.AccuVar(): result})
+	restore = s.bind(map[string]Extent{c.AccuVar(): result})
 	defer restore()
 	return s.value(c.Result())
 }
 
 // bind sets local variables, and gives a function that takes them back.
-func (s *estimate) bind(locals map[string]extent) (restore func()) {
-	before := map[string]*extent{}
+func (s *estimate) bind(locals map[string]Extent) (restore func()) {
+	before := map[string]*Extent{}
 	for name, value := range locals {
 		before[name] = nil
 		if outer, ok := s.locals[name]; ok {
@@ -169,13 +185,13 @@ func (s *estimate) bind(locals map[string]extent) (restore func()) {
 }
 
 // call bounds a function call: the target, if there is one, is the first argument.
-func (s *estimate) call(e ast.Expr) extent {
+func (s *estimate) call(e ast.Expr) Extent {
 	call := e.AsCall()
 	exprs := call.Args()
 	if call.IsMemberFunction() {
 		exprs = append([]ast.Expr{call.Target()}, exprs...)
 	}
-	args := make([]extent, 0, len(exprs))
+	args := make([]Extent, 0, len(exprs))
 	for _, arg := range exprs {
 		args = append(args, s.value(arg))
 	}
