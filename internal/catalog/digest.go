@@ -35,11 +35,6 @@ func Digest(def []byte) (string, error) {
 	return digestChecked(def), nil
 }
 
-// TextDigest returns the digest of a text, such as the instructions of a server: that of the JSON string.
-func TextDigest(text string) string {
-	return hash(jsonrpc.AppendString(nil, text))
-}
-
 // CatalogueDigest returns the digest of a set of tools: that of the JSON array of the pairs [name, digest], sorted by name
 // and then by digest. The order of the tools does not matter; a tool that stands twice does.
 func CatalogueDigest(tools []Tool) string {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package catalog owns the tool definition as MCP servers list it: reading it, its canonical form and digest, what its
-// annotations and a person's overrides amount to, and the names under which a tool is known outside MCP.
+// annotations and a person's overrides amount to, and the name of a tool's object.
 //
 // It is a pure engine: no I/O, no clock, no state. It imports internal/jsonrpc for its tokenizer and nothing else of this
 // project, so that manager and dispatcher compute the same digest from the same bytes.

@@ -26,8 +26,6 @@ var (
 
 	// hashedEnd is how the object name of any other name ends; a plain name that ends so is not taken as plain.
 	hashedEnd = regexp.MustCompile(`_[0-9a-f]{8}$`)
-
-	restName = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)*$`)
 )
 
 // ValidName reports whether a tool's name is as MCP asks: 1 to 128 characters out of A-Z a-z 0-9 _ . -
@@ -91,27 +89,4 @@ func Duplicates(names []string) []string {
 		}
 	}
 	return slices.Compact(twice)
-}
-
-// RESTName returns the qualified name of a tool on the REST face, <server>.<tool> with _ for - in the server's name, and
-// false if the tool's name does not fit ^[a-z0-9_]+(\.[a-z0-9_]+)*$; such a tool is called there by its plain name.
-func RESTName(server, tool string) (string, bool) {
-	if !restName.MatchString(tool) {
-		return "", false
-	}
-	return restPrefix(server) + tool, true
-}
-
-// ResolveREST returns the tool that a tool_name of the REST face means. A name that begins with <server>. is always the
-// qualified form, so a tool whose own name begins so is reached by its qualified name alone. It reports false for an empty
-// name and for a qualified name whose tool part RESTName would not write.
-func ResolveREST(server, name string) (tool string, ok bool) {
-	if tool, qualified := strings.CutPrefix(name, restPrefix(server)); qualified {
-		return tool, restName.MatchString(tool)
-	}
-	return name, name != ""
-}
-
-func restPrefix(server string) string {
-	return strings.ReplaceAll(server, "-", "_") + "."
 }

@@ -4,7 +4,6 @@
 package jsonrpc
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -81,7 +80,7 @@ func (e *InvalidError) Error() string {
 }
 
 // CollisionError says that a key inside the arguments of a call could be read as another key by a reader that ignores
-// case. Its JSON-RPC code is CodeInvalidParams.
+// case.
 type CollisionError struct {
 	Path  string // JSON Pointer (RFC 6901) of the offending member, from the root of the arguments
 	Key   string // the key as sent, unescaped
@@ -92,31 +91,6 @@ type CollisionError struct {
 func (e *CollisionError) Error() string {
 	return fmt.Sprintf("%s: key %s differs only in case from %s; a reader that ignores case would confuse them",
 		e.Path, strconv.Quote(shorten(e.Key)), strconv.Quote(shorten(e.Other)))
-}
-
-// Code returns the JSON-RPC error code for an error of this package, wrapped or not: that of an *Error, CodeParseError for
-// a *SyntaxError, CodeInvalidRequest for an *InvalidError, CodeInvalidParams for a *CollisionError, CodeInternalError for
-// any other error, and 0 for nil.
-func Code(err error) int64 {
-	var (
-		syntax    *SyntaxError
-		invalid   *InvalidError
-		collision *CollisionError
-		remote    *Error
-	)
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &remote):
-		return remote.Code
-	case errors.As(err, &syntax):
-		return CodeParseError
-	case errors.As(err, &invalid):
-		return CodeInvalidRequest
-	case errors.As(err, &collision):
-		return CodeInvalidParams
-	}
-	return CodeInternalError
 }
 
 // Bounds on what a path adds to an error: keys are the sender's, and may be megabytes.

@@ -91,8 +91,3 @@ func (d *Declared) Check(args []byte) error {
 	}
 	return nil
 }
-
-// FoldCollisions is NewDeclared(declared).Check(args), for a single use.
-func FoldCollisions(args []byte, declared []string) error {
-	return NewDeclared(declared).Check(args)
-}

@@ -5,7 +5,6 @@ package jsonrpc
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -169,7 +168,7 @@ func TestParseRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatalf("Parse(%s) accepted a %s", tc.input, m.Kind)
 			}
-			if got := Code(fmt.Errorf("reading: %w", err)); got != tc.wantCode {
+			if got := codeOf(err); got != tc.wantCode {
 				t.Errorf("Code of %v = %d, want %d", err, got, tc.wantCode)
 			}
 			if got := pathOf(err); got != tc.wantPath {
@@ -284,5 +283,21 @@ func TestAppend(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", tc.got, tc.want)
 			}
 		})
+	}
+}
+
+// codeOf returns the code with which an error of Parse is answered, 0 for any other error.
+func codeOf(err error) int64 {
+	var (
+		syntax  *SyntaxError
+		invalid *InvalidError
+	)
+	switch {
+	case errors.As(err, &syntax):
+		return CodeParseError
+	case errors.As(err, &invalid):
+		return CodeInvalidRequest
+	default:
+		return 0
 	}
 }

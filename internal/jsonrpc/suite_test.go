@@ -87,8 +87,8 @@ func checkSuiteFile(t *testing.T, name string, data []byte) {
 	case err != nil:
 		t.Fatalf("Check(%q) = %v, want nil", data, err)
 	}
-	if err != nil && Code(err) != CodeParseError {
-		t.Errorf("Code(%v) = %d, want %d", err, Code(err), CodeParseError)
+	if err != nil && codeOf(err) != CodeParseError {
+		t.Errorf("Check(%q) = %v, want a SyntaxError", data, err)
 	}
 }
 

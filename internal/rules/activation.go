@@ -92,7 +92,7 @@ func (a *activation) decoded(name string) *lazyArgs {
 		return l
 	}
 	l.done = true
-	v, size, err := decodeSized(raw)
+	v, size, err := decodeArgs(raw)
 	l.size = size
 	switch _, isObject := v.(map[string]any); {
 	case err != nil:

@@ -15,16 +15,10 @@ import (
 	"toolgate.dev/toolgate/internal/schema"
 )
 
-// DecodeArgs decodes strict JSON (accepted by jsonrpc.Check) as CEL sees it: whole numbers that fit int64 (1.0 and 1e3
+// decodeArgs decodes strict JSON (accepted by jsonrpc.Check) as CEL sees it: whole numbers that fit int64 (1.0 and 1e3
 // are whole) are int64, others float64 where that is exact (the double is the number, or the number is the double's
-// shortest decimal), else an error that names the member.
-func DecodeArgs(raw []byte) (any, error) {
-	v, _, err := decodeSized(raw)
-	return v, err
-}
-
-// decodeSized is DecodeArgs, and measures what it holds.
-func decodeSized(raw []byte) (v any, largest int, err error) {
+// shortest decimal), else an error that names the member. largest is the size of the largest value in it; see measure.
+func decodeArgs(raw []byte) (v any, largest int, err error) {
 	v, err = schema.Decode(raw)
 	if err != nil {
 		return nil, 0, err

@@ -48,15 +48,6 @@ func fourSets() []rules.Set {
 	return sets
 }
 
-func BenchmarkDecodeArgs(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := rules.DecodeArgs([]byte(benchArgs)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkCompile(b *testing.B) {
 	set := oneRule(`args.path.startsWith("/etc/") && args.mode > 0`)
 	for b.Loop() {

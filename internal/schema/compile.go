@@ -11,16 +11,18 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // Schema is a compiled schema. It is immutable and safe for concurrent use.
 type Schema struct {
-	dialect    dialect
-	root       *jsonschema.Schema
-	graph      *graph
-	cost       *costModel
-	properties []string
-	defaults   bool // some subschema has a default
+	dialect  dialect
+	root     *jsonschema.Schema
+	graph    *graph
+	cost     *costModel
+	declared *jsonrpc.Declared
+	defaults bool // some subschema has a default
 }
 
 // Compile compiles one schema. raw must have been accepted by jsonrpc.Check (no duplicate keys, valid UTF-8).
@@ -129,12 +131,11 @@ func (s *Schema) finish(opts Options) {
 	}
 	names := map[string]bool{}
 	s.graph.root.declared(names, map[*node]bool{})
-	s.properties = slices.Sorted(maps.Keys(names))
+	s.declared = jsonrpc.NewDeclared(slices.Sorted(maps.Keys(names)))
 }
 
-// Properties lists the property names that the root declares, through local $ref, allOf and the like too, sorted.
-// The caller must not change the slice.
-func (s *Schema) Properties() []string { return s.properties }
+// Declared is the property names that the root declares, through local $ref, allOf and the like too.
+func (s *Schema) Declared() *jsonrpc.Declared { return s.declared }
 
 // Dialect is the dialect that the schema was read with: "draft-04", "draft-06", "draft-07", "2019-09" or "2020-12".
 func (s *Schema) Dialect() string { return s.dialect.name }

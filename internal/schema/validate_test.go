@@ -141,11 +141,14 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func TestProperties(t *testing.T) {
+func TestDeclared(t *testing.T) {
 	s := compile(t, `{"properties":{"b":{"properties":{"deep":true}},"a":true},"allOf":[{"$ref":"#/$defs/more"}],
 		"anyOf":[{"properties":{"any":true}}],"not":{"properties":{"never":true}},"$defs":{"more":{"properties":{"c":true}}}}`, schema.Options{})
-	if diff := cmp.Diff([]string{"a", "any", "b", "c"}, s.Properties()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for name, want := range map[string]bool{"a": true, "any": true, "b": true, "c": true, "deep": false, "never": false} {
+		args := fmt.Sprintf(`{%q:1}`, strings.ToUpper(name))
+		if got := s.Declared().Check([]byte(args)) != nil; got != want {
+			t.Errorf("%s is confused with a declared name: %t, want %t", args, got, want)
+		}
 	}
 }
 

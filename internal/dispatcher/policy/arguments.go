@@ -32,7 +32,7 @@ func arguments(e *Engine, f *flow) *Refusal {
 			"Tool %q is withheld: its input schema cannot be checked (%v).", f.call.Tool, err)}
 	}
 	var collision *jsonrpc.CollisionError
-	if errors.As(jsonrpc.FoldCollisions(args, compiled.Properties()), &collision) {
+	if errors.As(compiled.Declared().Check(args), &collision) {
 		return &Refusal{Kind: SchemaError, Reason: "AmbiguousKey", Path: collision.Path, Message: fmt.Sprintf(
 			"Invalid arguments for tool %q: %v", f.call.Tool, collision)}
 	}

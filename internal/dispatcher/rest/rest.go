@@ -3,7 +3,7 @@
 
 // Package rest is the face of a dispatcher for callers that speak no MCP: health, tools, calls and dry runs as plain JSON.
 //
-// It owns the shapes of docs/contracts only; what may pass is for the pipeline to decide. It never imports Kubernetes, the
+// It owns the shapes of that JSON only; what may pass is for the pipeline to decide. It never imports Kubernetes, the
 // API or the launcher.
 package rest
 
