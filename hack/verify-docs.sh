@@ -2,7 +2,8 @@
 # Copyright 2026 The Toolgate Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every relative link of every Markdown file names a file that exists.
+# Every relative link of every Markdown file names a file that exists, and docs/errors.md has every reason that the
+# dispatcher gives.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bad=0
@@ -16,4 +17,10 @@ while read -r file; do
     fi
   done < <(grep -oE '\]\([^) ]+\)' "$file" | sed -E 's/^\]\((.*)\)$/\1/' || true)
 done < <(git ls-files '*.md')
+while read -r reason; do
+  if ! grep -qw "$reason" docs/errors.md; then
+    echo "docs/errors.md does not say what the reason $reason means"
+    bad=1
+  fi
+done < <(git ls-files 'internal/dispatcher/*.go' | grep -v -e _test.go -e /dispatchertest/ | xargs cat | grep -oE 'Reason: "[A-Za-z]+"' | cut -d '"' -f 2 | sort -u)
 exit $bad

@@ -9,5 +9,5 @@
 // refuse is refused in the API.
 //
 // It is a pure engine: no clock, no I/O, no logging. It must not import Kubernetes packages, the API types, or any other
-// package of this module but internal/schema, whose schemas are rules too, internal/jsonrpc and its own cost.
+// package of this module but internal/schema, whose schemas are rules too, and its own cost.
 package rules
