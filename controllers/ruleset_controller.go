@@ -77,8 +77,10 @@ func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet
 		if !p.Serves() {
 			continue
 		}
-		out.Answered = out.Answered || p.Seen.State != nil
-		if p.Seen.State == nil || !r.Library.holds(key, p.Seen.State.Registry.Digest, rs.Name, rs.Generation) {
+		switch {
+		case p.Unheard():
+			out.Unheard = append(out.Unheard, p.Name)
+		case p.Seen.State == nil || !r.Library.holds(key, p.Seen.State.Registry.Digest, rs.Name, rs.Generation):
 			out.Lagging = append(out.Lagging, p.Name)
 		}
 	}

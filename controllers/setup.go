@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,10 @@ const reporter = "toolgate"
 
 // workers of each controller: enough that one slow write keeps nobody waiting.
 const workers = 4
+
+// patience is how long one reconcile may take. Reads wait until the cache has what was written; that is milliseconds, unless
+// somebody has just taken away the label that the cache selects by.
+const patience = time.Minute
 
 // Options set up the controllers. The zero value of all but Platform is what a cluster needs.
 type Options struct {
@@ -112,7 +117,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.Add(stop); err != nil {
 		return fmt.Errorf("adding the prober: %w", err)
 	}
-	opts := controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: &o.SkipNameValidation}
+	opts := controller.Options{
+		MaxConcurrentReconciles: workers, ReconciliationTimeout: patience, SkipNameValidation: &o.SkipNameValidation,
+	}
 	for name, setup := range map[string]func(ctrl.Manager, controller.Options) error{
 		"server":    r.setupServer,
 		"discovery": r.setupDiscovery,
@@ -135,6 +142,7 @@ func (r *Reconcilers) setupServer(mgr ctrl.Manager, o controller.Options) error 
 		Owns(&corev1.ServiceAccount{}).
 		Owns(&networkingv1.NetworkPolicy{}).
 		Owns(&corev1.ConfigMap{}).
+		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -146,6 +154,7 @@ func (r *Reconcilers) setupDiscovery(mgr ctrl.Manager, o controller.Options) err
 	return ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o).
 		For(&mcpv1alpha1.MCPServer{}).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel)).
+		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(byServerRef), builder.WithPredicates(toolTouched())).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -157,6 +166,7 @@ func (r *Reconcilers) setupRegistry(mgr ctrl.Manager, o controller.Options) erro
 	return ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o).
 		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
 		Owns(&corev1.ConfigMap{}).
+		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -19,8 +19,9 @@ import (
 )
 
 // touches are when, after it was first seen to lag, a pod is touched. A kubelet that looks before its own copy of the
-// ConfigMap has arrived finds nothing new, so once is not always enough; after the last, its own period has to do.
-var touches = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
+// ConfigMap has arrived, some ten milliseconds after ours, finds nothing new, so once is often not enough; after the last, its
+// own period has to do.
+var touches = []time.Duration{0, 150 * time.Millisecond, 400 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second}
 
 // Toucher makes kubelets look at the mounted document: they do when something about a pod changes, so an annotation of the
 // pod is changed. It is safe for concurrent use.
@@ -104,5 +105,7 @@ func (t *Toucher) patch(ctx context.Context, pod *decide.Pod, value string) erro
 	if err != nil {
 		return err
 	}
-	return t.Client.Patch(ctx, pod.Pod.DeepCopy(), client.RawPatch(types.MergePatchType, body), client.FieldOwner(render.FieldOwner))
+	// Nobody reads the annotation, so nobody needs to wait until the cache has it.
+	return t.Client.Patch(ctx, pod.Pod.DeepCopy(), client.RawPatch(types.MergePatchType, body),
+		client.FieldOwner(render.FieldOwner), client.DisableReadYourWritesConsistency)
 }

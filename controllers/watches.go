@@ -143,3 +143,8 @@ func podMoved() predicate.Predicate {
 			!equality.Semantic.DeepEqual(before.Status, after.Status)
 	}}
 }
+
+// cameOrWent leaves out changes: of a ReplicaSet only its owner is read, and that stays.
+func cameOrWent() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}

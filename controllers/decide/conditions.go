@@ -60,15 +60,16 @@ func (c *conditions) set(kind string, v verdict) {
 }
 
 // ready derives Ready from other conditions: the first one that is not True is in the way, and lends its reason. A document
-// that is just being rolled out is not in the way: calls are decided by the last one meanwhile.
+// that is just being rolled out is not in the way of what was ready before: calls are decided by the last one meanwhile.
 func ready(list []metav1.Condition, kinds ...string) verdict {
+	was := meta.IsStatusConditionTrue(list, mcpv1alpha1.ConditionReady)
 	for _, kind := range kinds {
 		c := meta.FindStatusCondition(list, kind)
 		switch {
 		case c == nil:
 			return no(mcpv1alpha1.ReasonPending, kind+" is not known yet")
 		case c.Status == metav1.ConditionTrue:
-		case kind == mcpv1alpha1.ConditionEnforced && c.Reason == mcpv1alpha1.ReasonProgressing:
+		case was && kind == mcpv1alpha1.ConditionEnforced && c.Reason == mcpv1alpha1.ReasonProgressing:
 			return yes(mcpv1alpha1.ReasonProgressing, c.Message)
 		default:
 			return no(c.Reason, c.Message)

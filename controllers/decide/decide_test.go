@@ -59,9 +59,6 @@ func of(rev string) func(*decide.Pod) {
 func lists(digest string, tools ...registry.ObservedTool) func(*decide.Pod) {
 	return func(p *decide.Pod) { p.Seen.State.Catalogue = &registry.Catalogue{Digest: digest, Tools: tools} }
 }
-func enforcing(digest string) func(*decide.Pod) {
-	return func(p *decide.Pod) { p.Seen.State.Registry.Digest = digest }
-}
 
 // registered is the MCPTool of what pods list.
 func registered() []mcpv1alpha1.MCPTool {
@@ -128,8 +125,12 @@ func TestServerConditions(t *testing.T) {
 		}, map[string]string{"Healthy": "False/Unhealthy", "Ready": "False/Unhealthy"}},
 		"a tool has no object yet": {func(in *decide.ServerInput) { in.Tools = nil },
 			map[string]string{"Discovered": "False/Progressing", "Ready": "False/Progressing"}},
-		"the document is behind what people wrote": {func(in *decide.ServerInput) { in.DocumentStale = true },
-			map[string]string{"Enforced": "False/Progressing", "Ready": "True/Progressing"}},
+		"the document is behind what people wrote": {func(in *decide.ServerInput) {
+			in.DocumentStale = true
+			in.Server.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"}}
+		}, map[string]string{"Enforced": "False/Progressing", "Ready": "True/Progressing"}},
+		"the first document is on its way": {func(in *decide.ServerInput) { in.DocumentStale = true },
+			map[string]string{"Enforced": "False/Progressing", "Ready": "False/Progressing"}},
 		"a RuleSet is named and missing": {func(in *decide.ServerInput) { in.MissingRuleSets = []string{"x"} },
 			map[string]string{"Accepted": "False/RuleSetNotFound", "Ready": "False/RuleSetNotFound"}},
 		"a remote server that anybody can reach": {func(in *decide.ServerInput) {

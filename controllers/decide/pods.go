@@ -36,6 +36,10 @@ func (p *Pod) Serves() bool {
 	return p.DeletionTimestamp.IsZero() && conditionTrue(p.Pod, corev1.PodReady)
 }
 
+// Unheard says that nobody has asked the pod, or that it has not had the time to answer: a pod that serves is in that
+// state only for a moment after the manager has started.
+func (p *Pod) Unheard() bool { return p.Seen.State == nil && p.Seen.Err == "" }
+
 // catalogue is what the pod's server listed; nil where that is not known.
 func (p *Pod) catalogue() *registry.Catalogue {
 	if p.Seen.State == nil {

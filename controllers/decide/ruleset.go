@@ -21,12 +21,12 @@ import (
 // Reached is one server that a RuleSet reaches.
 type Reached struct {
 	Server string
-	// Lagging are the pods in the endpoints that do not enforce this generation of the set, as far as is known.
+	// Lagging are the pods in the endpoints that do not enforce this generation of the set.
 	Lagging []string
+	// Unheard are those of which nothing is known (Pod.Unheard).
+	Unheard []string
 	// Written says whether the server's newest document holds this generation.
 	Written bool
-	// Answered says whether any of the pods has told anything since the manager's start.
-	Answered bool
 	// Tools is how many tools of the server the set governs.
 	Tools int
 }
@@ -57,8 +57,9 @@ func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 	out.RulesCount = ptr.To(int32(len(in.RuleSet.Spec.Rules)))
 	out.MatchedServers = ptr.To(int32(len(in.Reached)))
 	var enforced, tools int32
+	kept := meta.IsStatusConditionTrue(out.Conditions, mcpv1alpha1.ConditionEnforced)
 	for _, r := range in.Reached {
-		if r.Written && len(r.Lagging) == 0 {
+		if r.Written && len(r.Lagging) == 0 && (len(r.Unheard) == 0 || kept) {
 			enforced++
 		}
 		tools += int32(r.Tools)
@@ -140,30 +141,22 @@ func (d *RuleSetInput) enforced(list []metav1.Condition) verdict {
 	if len(d.Reached) == 0 {
 		return yes(mcpv1alpha1.ReasonNoServers, d.nobody())
 	}
-	var lagging []string
-	silent := true
+	var lagging, unheard []string
 	for _, r := range d.Reached {
-		switch {
-		case !r.Written:
-			lagging, silent = append(lagging, r.Server), false
-		case len(r.Lagging) > 0:
-			lagging = append(lagging, r.Lagging...)
-			silent = silent && !r.Answered
+		if !r.Written {
+			lagging = append(lagging, r.Server)
 		}
-	}
-	if len(lagging) == 0 {
-		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(d.Reached)))
+		lagging, unheard = append(lagging, r.Lagging...), append(unheard, r.Unheard...)
 	}
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
-	case last != nil && last.Status == metav1.ConditionTrue && silent:
-		// Every document holds the set, and no pod has said anything since the manager started.
+	case len(lagging) == 0 && len(unheard) == 0:
+		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(d.Reached)))
+	case len(lagging) == 0 && last != nil && last.Status == metav1.ConditionTrue:
+		// Every document holds the set, and no pod has said otherwise since a manager last asked.
 		return verdict{last.Status, last.Reason, last.Message}
-	case last == nil || last.Status != metav1.ConditionFalse || d.Now.Sub(last.LastTransitionTime.Time) < Grace:
-		return no(mcpv1alpha1.ReasonProgressing, "not in force yet in "+atMost(lagging))
-	default:
-		return no(mcpv1alpha1.ReasonLagging, "not in force in "+atMost(lagging))
 	}
+	return late(last, d.Now, "not in force yet in "+atMost(append(lagging, unheard...)))
 }
 
 func (d *RuleSetInput) nobody() string {

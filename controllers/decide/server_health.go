@@ -6,6 +6,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,33 +116,35 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if d.Document == "" || d.DocumentStale {
 		return no(mcpv1alpha1.ReasonProgressing, "the newest registry document has not been written yet")
 	}
-	var lagging []string
+	var lagging, unheard []string
 	for _, p := range d.serving() {
-		if p.enforces(d.Document) {
-			continue
-		}
-		lagging = append(lagging, p.Name)
 		switch {
+		case p.enforces(d.Document):
+		case p.Unheard():
+			unheard = append(unheard, p.Name)
 		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
 			return no(mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error))
 		case p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable:
 			return no(mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err))
+		default:
+			lagging = append(lagging, p.Name)
 		}
 	}
-	if len(lagging) == 0 {
-		return yes(mcpv1alpha1.ReasonEnforced, "")
-	}
-	return d.lagging(list, lagging)
-}
-
-func (d *ServerInput) lagging(list []metav1.Condition, pods []string) verdict {
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
-	if last != nil && last.Status == metav1.ConditionTrue && d.Server.Status.RegistryDigest == d.Document && !answered(d.serving()) {
-		// The document is the one that was enforced when the manager last asked, and nobody has said otherwise since.
+	switch {
+	case len(lagging) == 0 && len(unheard) == 0:
+		return yes(mcpv1alpha1.ReasonEnforced, "")
+	case len(lagging) == 0 && last != nil && last.Status == metav1.ConditionTrue && d.Server.Status.RegistryDigest == d.Document:
+		// The document is the one that was enforced when a manager last asked, and nobody has said otherwise since.
 		return verdict{last.Status, last.Reason, last.Message}
 	}
-	if last == nil || last.Status != metav1.ConditionFalse || d.Now.Sub(last.LastTransitionTime.Time) < Grace {
-		return no(mcpv1alpha1.ReasonProgressing, "the newest document is on its way to "+atMost(pods))
+	return late(last, d.Now, "the newest document is on its way to "+atMost(append(lagging, unheard...)))
+}
+
+// late says whether what is not in force yet is still on its way.
+func late(last *metav1.Condition, now time.Time, message string) verdict {
+	if last == nil || last.Status != metav1.ConditionFalse || now.Sub(last.LastTransitionTime.Time) < Grace {
+		return no(mcpv1alpha1.ReasonProgressing, message)
 	}
-	return no(mcpv1alpha1.ReasonLagging, "an older document is in force in "+atMost(pods))
+	return no(mcpv1alpha1.ReasonLagging, message)
 }
