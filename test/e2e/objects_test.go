@@ -71,8 +71,10 @@ func expectCondition(ctx context.Context, server *mcpv1alpha1.MCPServer, name st
 	}).Should(Succeed())
 }
 
+// expectReady waits until the server serves, and every replica decides by what the objects say now.
 func expectReady(ctx context.Context, server *mcpv1alpha1.MCPServer) {
 	expectCondition(ctx, server, mcpv1alpha1.ConditionReady, metav1.ConditionTrue)
+	expectCondition(ctx, server, mcpv1alpha1.ConditionEnforced, metav1.ConditionTrue)
 }
 
 func tools(ctx context.Context, g Gomega, server *mcpv1alpha1.MCPServer) []mcpv1alpha1.MCPTool {

@@ -204,6 +204,8 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 		namespace = newNamespace(ctx)
 		server = everything(namespace, "rolled")
 		server.Spec.Replicas = ptr(int32(3))
+		// One process a pod: these specs are about pods, and a process for each call would keep two cores busy.
+		server.Spec.Transport.Isolation = mcpv1alpha1.IsolationShared
 		create(ctx, server)
 		expectReady(ctx, server)
 	})
@@ -233,9 +235,17 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 		// Until its pod is gone, the old revision goes on under its own pins.
 		Eventually(func(g Gomega) {
 			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), server)).To(Succeed())
-			g.Expect(server.Status.Revisions).To(HaveLen(2))
+			recorded := map[string]bool{}
 			for _, r := range server.Status.Revisions {
-				g.Expect(r.FirstCatalogueDigest).NotTo(BeEmpty())
+				recorded[r.Name] = r.FirstCatalogueDigest != ""
+			}
+			running := map[string]bool{}
+			for _, pod := range pods(ctx, g, server) {
+				running[pod.Labels["mcp.toolgate.dev/revision"]] = true
+			}
+			g.Expect(running).To(HaveLen(2))
+			for revision := range running {
+				g.Expect(recorded).To(HaveKeyWithValue(revision, true))
 			}
 		}).Should(Succeed())
 		stop()
@@ -249,8 +259,6 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 			for _, pod := range oldPods {
 				g.Expect(client.IgnoreNotFound(kube.Get(ctx, client.ObjectKeyFromObject(&pod), &corev1.Pod{}))).To(Succeed())
 			}
-			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), server)).To(Succeed())
-			g.Expect(server.Status.Revisions).To(HaveLen(1))
 		}).Should(Succeed())
 
 		change(ctx, server, func(s *mcpv1alpha1.MCPServer) {
