@@ -21,8 +21,8 @@ import (
 // TestCanonicalForm is the package comment as examples.
 func TestCanonicalForm(t *testing.T) {
 	for input, want := range map[string]string{
-		` [ null ,true, false ] `: `[null,true,false]`,
-		`"\u0061\/\u00e9"`:        `"a/é"`,
+		"\t[ null ,true, false ] \n": `[null,true,false]`,
+		`"\u0061\/\u00e9"`:           `"a/é"`,
 		`"\u0022\u005c\u0008\u000c\u000a\u000d\u0009\u001F\u007f\u2028\ud83d\ude00"`: `"\"\\\b\f\n\r\t\u001f` + "\x7f\u2028\U0001f600" + `"`,
 		`"e\u0301"`:                                                  "\"e\u0301\"",
 		`[0,-0,0.0,-0e5,0e-999]`:                                     `[0,0,0,0,0]`,

@@ -50,7 +50,7 @@ func Effective(a Annotations, overrides Hints, unannotatedSafe bool) Verdict {
 		v.Destructive, v.Because = *a.Destructive, BecauseAnnotation
 	default:
 		unannotated := overrides.ReadOnly == nil && a.ReadOnly == nil
-		v.Destructive, v.Because = !(unannotated && unannotatedSafe), BecauseDefault
+		v.Destructive, v.Because = !unannotated || !unannotatedSafe, BecauseDefault
 	}
 	v.ReadOnly = v.ReadOnly && !v.Destructive
 	return v

@@ -156,7 +156,7 @@ func FuzzReplaceMembers(f *testing.F) {
 // FuzzUnchecked holds that the accessors stay within bytes that nobody has checked.
 func FuzzUnchecked(f *testing.F) {
 	addSeeds(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		decodeShallow(data)
 		ReplaceMembers(data, Edit{Key: "a", Raw: []byte("1")}, Edit{Key: "b"})
 		_ = NewDeclared([]string{"a"}).Check(data)

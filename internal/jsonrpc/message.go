@@ -163,7 +163,7 @@ func (p *parts) check() *InvalidError {
 	if !equalString(p.version, "2.0") {
 		return &InvalidError{Path: "/jsonrpc", Reason: `jsonrpc must be "2.0"`}
 	}
-	if p.id != nil && p.readableID().IsZero() && !(IsNull(p.id) && p.failure != nil) {
+	if p.id != nil && p.readableID().IsZero() && (p.failure == nil || !IsNull(p.id)) {
 		return &InvalidError{Path: "/id", Reason: "the id must be a string or an integer, and is left out of a notification"}
 	}
 	return nil

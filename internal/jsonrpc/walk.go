@@ -65,19 +65,19 @@ func (w *walker) head(keyed bool) (it item, ok bool) {
 	return it, true
 }
 
-func (it item) is(key string) bool {
-	if it.escaped {
-		return string(unescape(nil, it.key)) == key
+func (i item) is(key string) bool {
+	if i.escaped {
+		return string(unescape(nil, i.key)) == key
 	}
-	return string(it.key) == key
+	return string(i.key) == key
 }
 
 // name returns the unescaped key.
-func (it item) name() []byte {
-	if it.escaped {
-		return unescape(nil, it.key)
+func (i item) name() []byte {
+	if i.escaped {
+		return unescape(nil, i.key)
 	}
-	return it.key
+	return i.key
 }
 
 // Members yields the members of the object obj in their order: the unescaped key and the value's bytes. It yields nothing

@@ -13,6 +13,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // Names of the dispatcher's ports.
@@ -51,7 +52,7 @@ func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) 
 func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 	command := []string{
 		dispatcherBinary, "serve",
-		"--registry", registryDir + "/registry.json",
+		"--registry", registryDir + "/" + registry.FileName,
 		"--revision", revision,
 		"--listen", fmt.Sprintf(":%d", PortMCP),
 		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),

@@ -96,8 +96,6 @@ type Refusal struct {
 	Supported []string
 }
 
-func (r *Refusal) Error() string { return r.Message }
-
 // details is the machine-readable part of a refusal: `data` of a JSON-RPC error, and the reason in a result's `_meta`.
 type details struct {
 	Kind       Kind               `json:"kind"`
