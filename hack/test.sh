@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every test that needs no kubelet: the engines, the data plane with real npm servers, the controllers and the admission
-# rules on a real API server. Installs what it needs into the cache folder.
+# rules on a real API server, and the image builder, which is a module of its own. Installs what it needs into the cache folder.
 # shellcheck source=hack/suite.sh
 source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
 
@@ -20,4 +20,6 @@ suite engines -p 2 ./internal/jsonrpc/... ./internal/catalog/... ./internal/sche
 suite data-plane -p 2 ./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/...
 suite api -p 1 ./api/... ./test/admission/...
 suite controllers -p 1 ./controllers/... ./cmd/manager/...
+printf '\n=== image builder\n'
+go test -C hack/image ./... || broken+=("image builder")
 finish
