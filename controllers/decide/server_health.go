@@ -116,19 +116,9 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if d.Document == "" || d.DocumentStale {
 		return no(mcpv1alpha1.ReasonProgressing, "the newest registry document has not been written yet")
 	}
-	var lagging, unheard []string
-	for _, p := range d.serving() {
-		switch {
-		case p.enforces(d.Document):
-		case p.Unheard():
-			unheard = append(unheard, p.Name)
-		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
-			return no(mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error))
-		case p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable:
-			return no(mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err))
-		default:
-			lagging = append(lagging, p.Name)
-		}
+	lagging, unheard, refused := d.behind()
+	if refused != (Refusal{}) {
+		return no(refused.Reason, refused.Message)
 	}
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
@@ -139,6 +129,25 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 		return verdict{last.Status, last.Reason, last.Message}
 	}
 	return late(last, d.Now, "the newest document is on its way to "+atMost(append(lagging, unheard...)))
+}
+
+// behind names the serving pods that enforce an older document, and those that nobody has asked yet; or it says why one of
+// them will not get on by itself.
+func (d *ServerInput) behind() (lagging, unheard []string, refused Refusal) {
+	for _, p := range d.serving() {
+		switch {
+		case p.enforces(d.Document):
+		case p.Unheard():
+			unheard = append(unheard, p.Name)
+		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
+			return nil, nil, Refusal{mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error)}
+		case p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable:
+			return nil, nil, Refusal{mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err)}
+		default:
+			lagging = append(lagging, p.Name)
+		}
+	}
+	return lagging, unheard, Refusal{}
 }
 
 // late says whether what is not in force yet is still on its way.
