@@ -37,7 +37,6 @@ type Document struct {
 type Server struct {
 	Namespace    string   `json:"namespace"`
 	Name         string   `json:"name"`
-	UID          string   `json:"uid"`
 	Description  string   `json:"description,omitempty"`
 	Domain       string   `json:"domain,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`

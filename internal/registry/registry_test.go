@@ -24,7 +24,7 @@ func document() *registry.Document {
 	return &registry.Document{
 		Version:  registry.Version,
 		Sequence: 7,
-		Server:   registry.Server{Namespace: "ns", Name: "files", UID: "u", Capabilities: []string{"a", "b"}, URL: "http://files.ns.svc/mcp"},
+		Server:   registry.Server{Namespace: "ns", Name: "files", Capabilities: []string{"a", "b"}, URL: "http://files.ns.svc/mcp"},
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy:   registry.Policy{TimeoutSeconds: 30, Validation: registry.Validation{Arguments: registry.Enforce, Results: registry.Warn}},
 		Revisions: map[string]registry.Revision{

@@ -40,7 +40,6 @@ func Document(in DocumentInput) (*registry.Document, error) {
 		Server: registry.Server{
 			Namespace:    s.Namespace,
 			Name:         s.Name,
-			UID:          string(s.UID),
 			Description:  s.Spec.Description,
 			Domain:       s.Spec.Domain,
 			Capabilities: slices.Clone(s.Spec.Capabilities),

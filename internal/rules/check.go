@@ -106,20 +106,21 @@ func checkRule(set *Set, rule *Rule) []RuleError {
 		bad("action", "is %q; it must be Reject, RequireConfirmation, Warn or Allow", clip(string(rule.Action)))
 	}
 	conditions := 0
-	for field, condition := range map[string]struct {
+	for _, condition := range []struct {
+		field   string
 		present bool
 		format  Format
 	}{
-		"when":    {rule.When != "", FormatCEL},
-		"require": {rule.Require != "", FormatCEL},
-		"schema":  {len(rule.Schema) > 0, FormatJSONSchema},
+		{"when", rule.When != "", FormatCEL},
+		{"require", rule.Require != "", FormatCEL},
+		{"schema", len(rule.Schema) > 0, FormatJSONSchema},
 	} {
 		if !condition.present {
 			continue
 		}
 		conditions++
 		if condition.format != set.Format {
-			bad(field, "belongs to format %s; the set's format is %s", condition.format, clip(string(set.Format)))
+			bad(condition.field, "belongs to format %s; the set's format is %s", condition.format, clip(string(set.Format)))
 		}
 	}
 	if conditions != 1 {

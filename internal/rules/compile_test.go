@@ -5,6 +5,7 @@ package rules_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,5 +258,20 @@ func TestGoverns(t *testing.T) {
 				t.Errorf("governs: %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestErrorsKeepTheirOrder: the first error goes into the registry document, so it must not change from one run to the next.
+func TestErrorsKeepTheirOrder(t *testing.T) {
+	set := rules.Set{Name: "s", Type: rules.TypePolicy, Format: rules.FormatJSONSchema, Rules: []rules.Rule{
+		{Name: "r", Action: rules.Reject, When: "true", Require: "true"}}}
+	_, want := rules.Compile(set)
+	if len(want) != 3 || want[0].Field != "when" || want[1].Field != "require" {
+		t.Fatalf("errors %v, want when, require, and that there are two", want)
+	}
+	for range 20 {
+		if _, got := rules.Compile(set); !slices.Equal(got, want) {
+			t.Fatalf("errors %v, before that %v", got, want)
+		}
 	}
 }

@@ -25,7 +25,7 @@ func document(t testing.TB, definitions ...json.RawMessage) *registry.Document {
 	const hour = 3600
 	doc := &registry.Document{
 		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "default", Name: "server", UID: "u1"},
+		Server:   registry.Server{Namespace: "default", Name: "server"},
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy: registry.Policy{
 			TimeoutSeconds: 60,

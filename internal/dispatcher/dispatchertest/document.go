@@ -26,7 +26,7 @@ const (
 func Document(s *Server) *registry.Document {
 	doc := &registry.Document{
 		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "default", Name: "my-files", UID: "u1", Domain: "files", URL: "http://my-files.default.svc/mcp"},
+		Server:   registry.Server{Namespace: "default", Name: "my-files", Domain: "files", URL: "http://my-files.default.svc/mcp"},
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy: registry.Policy{
 			TimeoutSeconds: 30,

@@ -65,7 +65,7 @@ func engine(t *testing.T, view catalogue, change func(*registry.Document)) *Engi
 	t.Helper()
 	doc := &registry.Document{
 		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "ns", Name: "files", UID: "u"},
+		Server:   registry.Server{Namespace: "ns", Name: "files"},
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy: registry.Policy{
 			TimeoutSeconds: 30,

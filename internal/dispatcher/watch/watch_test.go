@@ -23,7 +23,7 @@ func document(t *testing.T, sequence int64, revisions ...string) []byte {
 	t.Helper()
 	doc := &registry.Document{
 		Version: registry.Version, Sequence: sequence,
-		Server:   registry.Server{Namespace: "default", Name: "files", UID: "u1"},
+		Server:   registry.Server{Namespace: "default", Name: "files"},
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy: registry.Policy{
 			TimeoutSeconds: 30,
