@@ -226,8 +226,8 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 	}, SpecTimeout(5*time.Minute))
 
 	It("to a server with another catalogue serves both under their own pins, and is undone", func(ctx SpecContext) {
-		stop := keepCalling(ctx, endpoint(ctx, server))
 		oldPods := pods(ctx, Default, server)
+		stop := keepCallingPods(ctx, oldPods)
 		change(ctx, server, func(s *mcpv1alpha1.MCPServer) {
 			s.Spec.Container.Image = filesystemImage
 			s.Spec.Container.Command = []string{"mcp-server-filesystem", "/tmp"}
@@ -274,19 +274,34 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 	}, SpecTimeout(5*time.Minute))
 
 	It("drains: no call in flight is lost", func(ctx SpecContext) {
+		Eventually(func(g Gomega) {
+			revisions := map[string]int{}
+			for _, pod := range pods(ctx, g, server) {
+				revisions[pod.Labels["mcp.toolgate.dev/revision"]]++
+			}
+			g.Expect(revisions).To(HaveLen(1))
+			g.Expect(revisions).To(ContainElement(3))
+		}).Should(Succeed(), "the last rollout is over, and its old pods are gone")
 		const callers = 12
 		results := make(chan error, callers)
 		url := endpoint(ctx, server)
 		for range callers {
 			go func() {
-				a, err := call(ctx, url, "trigger-long-running-operation", `{"duration":8,"steps":4}`)
+				a, err := call(ctx, url, "trigger-long-running-operation", `{"duration":20,"steps":10}`)
 				if err == nil && !a.ok() {
-					err = fmt.Errorf("answer %+v", a)
+					err = fmt.Errorf("refused (%s): %+v %+v", a.refusal(), a.Result, a.Error)
 				}
 				results <- err
 			}()
 		}
-		Eventually(func(g Gomega) { g.Expect(inFlightEverywhere(ctx, g, server)).To(BeEquivalentTo(callers)) }).Should(Succeed())
+		Eventually(func(g Gomega) {
+			select {
+			case err := <-results:
+				StopTrying("a call ended before the drain").Wrap(err).Now()
+			default:
+			}
+			g.Expect(inFlightEverywhere(ctx, g, server)).To(BeEquivalentTo(callers))
+		}).Should(Succeed())
 		for _, pod := range pods(ctx, Default, server) {
 			Expect(kube.Delete(ctx, &pod)).To(Succeed())
 		}
@@ -298,6 +313,36 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 		expectReady(ctx, server)
 	}, SpecTimeout(5*time.Minute))
 })
+
+// keepCallingPods calls a tool on each pod over and over until the pod is on its way out, as its Service does; stop says that
+// none of them refused or lost a call before.
+func keepCallingPods(ctx context.Context, pods []corev1.Pod) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, len(pods))
+	for _, pod := range pods {
+		go func() {
+			for ctx.Err() == nil {
+				a, err := call(context.WithoutCancel(ctx), podEndpoint(pod), "get-sum", `{"a":2,"b":40}`)
+				if err == nil && a.ok() {
+					continue
+				}
+				var now corev1.Pod
+				if kube.Get(context.WithoutCancel(ctx), client.ObjectKeyFromObject(&pod), &now) == nil && now.DeletionTimestamp == nil {
+					done <- fmt.Errorf("pod %s, which serves: %w: refused (%s): %+v", pod.Name, err, a.refusal(), a)
+					return
+				}
+				break
+			}
+			done <- nil
+		}()
+	}
+	return func() {
+		cancel()
+		for range pods {
+			Expect(<-done).To(Succeed())
+		}
+	}
+}
 
 // keepCalling calls a tool of the reference server over and over; stop says that none was refused or lost by then.
 func keepCalling(ctx context.Context, url string) (stop func()) {

@@ -80,6 +80,8 @@ var _ = Describe("The time that a user waits", Ordered, func() {
 				g.Expect(a.refusal()).To(Equal(want))
 			}).WithPolling(5 * time.Millisecond).Should(Succeed())
 			took = append(took, time.Since(start))
+			// The next change is to find the kubelet at rest, as a person's would.
+			expectReady(ctx, server)
 		}
 		for range rounds {
 			trust(ctx, server, mcpv1alpha1.Trusted, measure, "")
