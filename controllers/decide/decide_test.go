@@ -129,6 +129,8 @@ func TestServerConditions(t *testing.T) {
 			in.DocumentStale = true
 			in.Server.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"}}
 		}, map[string]string{"Enforced": "False/Progressing", "Ready": "True/Progressing"}},
+		"no pod serves, so nobody enforces anything": {func(in *decide.ServerInput) { in.Pods = nil },
+			map[string]string{"Enforced": "Unknown/Pending"}},
 		"the first document is on its way": {func(in *decide.ServerInput) { in.DocumentStale = true },
 			map[string]string{"Enforced": "False/Progressing", "Ready": "False/Progressing"}},
 		"a RuleSet is named and missing": {func(in *decide.ServerInput) { in.MissingRuleSets = []string{"x"} },

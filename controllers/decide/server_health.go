@@ -122,6 +122,8 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	}
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
+	case len(d.serving()) == 0:
+		return unknown(mcpv1alpha1.ReasonPending, "no pod serves that could enforce it")
 	case len(lagging) == 0 && len(unheard) == 0:
 		return yes(mcpv1alpha1.ReasonEnforced, "")
 	case len(lagging) == 0 && last != nil && last.Status == metav1.ConditionTrue && d.Server.Status.RegistryDigest == d.Document:
