@@ -192,7 +192,7 @@ func (s *server) initialize(m *jsonrpc.Message) (code int, ended bool) {
 	}
 	s.reply(m.ID, `{"protocolVersion":`+version+`,"capabilities":`+capabilities+`,"serverInfo":{"name":"child","version":"1.2.3"},"instructions":"be \"good\"","_meta":{"x":1}}`)
 	if s.mood == Deaf {
-		select {}
+		_ = syscall.Pause() // not select {}: with no goroutine left, the runtime would end the process
 	}
 	return 0, false
 }
