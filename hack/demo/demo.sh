@@ -25,8 +25,8 @@ kubectl -n $ns wait mcpserver --all --for=condition=Ready --timeout=90s >/dev/nu
 kubectl -n $ns wait mcpserver --all --for=condition=Enforced --timeout=30s >/dev/null
 run kubectl -n $ns get mcpservers,mcptools
 
-port_forward everything; everything=$url
-port_forward filesystem; filesystem=$url
+port_forward $ns everything; everything=$url
+port_forward $ns filesystem; filesystem=$url
 
 title "A call that fits"
 call "$everything" get-sum '{"a":2,"b":40}'

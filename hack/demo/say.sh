@@ -6,7 +6,11 @@
 set -euo pipefail
 
 forwards=()
-trap 'for pid in "${forwards[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
+end_forwards() {
+  local pid
+  for pid in "${forwards[@]}"; do kill "$pid" 2>/dev/null || true; done
+}
+trap end_forwards EXIT
 
 title() { printf '\n\033[1m## %s\033[0m\n' "$1"; }
 
@@ -15,18 +19,18 @@ run() {
   "$@"
 }
 
-# port_forward SERVER forwards a free port to the server's Service and sets url.
+# port_forward NAMESPACE SERVER forwards a free port to the server's Service and sets url.
 port_forward() {
   local log
   log=$(mktemp)
-  kubectl -n "$ns" port-forward "service/$1" :80 >"$log" 2>&1 &
+  kubectl -n "$1" port-forward "service/$2" :80 >"$log" 2>&1 &
   forwards+=($!)
   for _ in $(seq 100); do
     url=$(sed -nE 's#^Forwarding from (127\.0\.0\.1:[0-9]+).*#http://\1/mcp#p' "$log" | head -n 1)
     [[ -n $url ]] && break
     sleep 0.1
   done
-  [[ -n $url ]] || { echo "port-forward to $1 did not start:" >&2; cat "$log" >&2; return 1; }
+  [[ -n $url ]] || { echo "port-forward to $2 did not start:" >&2; cat "$log" >&2; return 1; }
   rm -f "$log"
 }
 
@@ -41,5 +45,7 @@ call() {
 
 # setup_hint is what a reader must type first to reach the cluster.
 setup_hint() {
+  # The reader's shell is to expand $PATH, not this one.
+  # shellcheck disable=SC2016
   [[ $CLUSTER == current ]] || printf 'export KUBECONFIG=%s PATH=%s:$PATH\n  ' "$KUBECONFIG" "$(dirname "$(command -v kubectl)")"
 }
