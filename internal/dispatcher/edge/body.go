@@ -60,11 +60,11 @@ func read(body io.Reader, length int64) ([]byte, error) {
 }
 
 func checkMediaType(r *http.Request) *BodyError {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if encoding := Header(r.Header, "Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return problem(http.StatusUnsupportedMediaType, policy.InvalidRequest, "ContentEncoding",
 			fmt.Sprintf("Content-Encoding %q is not read here. Send the body without encoding.", encoding))
 	}
-	given := r.Header.Get("Content-Type")
+	given := Header(r.Header, "Content-Type")
 	mediaType, params, err := mime.ParseMediaType(given)
 	charset, named := params["charset"]
 	if err == nil && mediaType == "application/json" && (!named || strings.EqualFold(charset, "utf-8")) {

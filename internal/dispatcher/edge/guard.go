@@ -111,6 +111,12 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
+// Header gives all values of a header as one, as RFC 9110, section 5.3, joins them. Of a header that stands twice some
+// readers take the first value and others the last; the joined one is neither, so that it is refused where one is wanted.
+func Header(h http.Header, name string) string {
+	return strings.Join(h.Values(name), ", ")
+}
+
 // Address is the address of the peer, without port: what an anonymous caller's limits count by.
 func Address(r *http.Request) string {
 	if a, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {

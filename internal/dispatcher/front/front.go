@@ -104,7 +104,7 @@ func (h *Handler) errorHTTP(w http.ResponseWriter, status int, refusal *policy.R
 
 // get opens the stream of a session for what the server sends on its own.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get(headerVersion) == modernVersion {
+	if edge.Header(r.Header, headerVersion) == modernVersion {
 		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
@@ -121,7 +121,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 
 // delete ends a session.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get(headerVersion) == modernVersion {
+	if edge.Header(r.Header, headerVersion) == modernVersion {
 		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
@@ -137,7 +137,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session {
 		h.refuseHTTP(w, http.StatusBadRequest, refusal)
 		return nil
 	}
-	id := r.Header.Get(headerSession)
+	id := edge.Header(r.Header, headerSession)
 	if id == "" {
 		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
 		return nil

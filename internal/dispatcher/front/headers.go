@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -40,9 +41,9 @@ func checkHeaders(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 		return nil
 	}
 	name, _ := jsonrpc.String(m.Param(key))
-	given, ok := decodeHeader(header.Get(headerName))
+	given, ok := decodeHeader(edge.Header(header, headerName))
 	if !ok || given != name {
-		return headerMismatch("Mcp-Name", header.Get(headerName), name)
+		return headerMismatch("Mcp-Name", edge.Header(header, headerName), name)
 	}
 	return nil
 }
@@ -71,8 +72,8 @@ func (h *Handler) checkParamHeaders(header http.Header, call policy.Call) *polic
 	}
 	for name, value := range mirrored(tool.InputSchema, call.Arguments) {
 		full := "Mcp-Param-" + name
-		if !mirrors(header.Get(full), value) {
-			return headerMismatch(full, header.Get(full), string(value))
+		if !mirrors(edge.Header(header, full), value) {
+			return headerMismatch(full, edge.Header(header, full), string(value))
 		}
 	}
 	return nil

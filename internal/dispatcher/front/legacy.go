@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -32,7 +33,7 @@ var (
 
 // checkVersionHeader refuses a version that nobody speaks. No header is fine: the session knows its version.
 func checkVersionHeader(r *http.Request) *policy.Refusal {
-	version := r.Header.Get(headerVersion)
+	version := edge.Header(r.Header, headerVersion)
 	if version == "" || slices.Contains(legacyVersions, version) {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (h *Handler) legacy(in *incoming) {
 		h.initialize(in)
 		return
 	}
-	if in.http.Header.Get(headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
+	if edge.Header(in.http.Header, headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
 		in.modern = true
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
 			Message: "A message of revision 2026-07-28 carries " + metaVersion + " in params._meta."})
@@ -60,7 +61,7 @@ func (h *Handler) legacy(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	id := in.http.Header.Get(headerSession)
+	id := edge.Header(in.http.Header, headerSession)
 	if id == "" {
 		h.withoutSession(in)
 		return
@@ -130,7 +131,7 @@ func (s *session) notification(in *incoming) {
 	case "notifications/progress":
 		s.pass(in)
 	default:
-		if d := s.h.Pipeline.Document(); d != nil && slices.Contains(d.Policy.Passthrough, in.Method) {
+		if d := s.h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
 			s.pass(in)
 			return
 		}
@@ -160,7 +161,7 @@ func (h *Handler) withoutSession(in *incoming) {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
-	version := in.http.Header.Get(headerVersion)
+	version := edge.Header(in.http.Header, headerVersion)
 	if version == "" {
 		version = assumedVersion
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -79,13 +80,13 @@ func (h *Handler) modern(in *incoming) {
 // spoken, the method in its header, and the client's capabilities.
 func (h *Handler) checkModern(in *incoming) *policy.Refusal {
 	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
-	if header := in.http.Header.Get(headerVersion); header != version {
+	if header := edge.Header(in.http.Header, headerVersion); header != version {
 		return headerMismatch("MCP-Protocol-Version", header, version)
 	}
 	if version != modernVersion {
 		return unsupportedVersion(version)
 	}
-	if header := in.http.Header.Get(headerMethod); header != in.Method {
+	if header := edge.Header(in.http.Header, headerMethod); header != in.Method {
 		return headerMismatch("Mcp-Method", header, in.Method)
 	}
 	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(metaCapabilities)) {
@@ -99,7 +100,7 @@ func (h *Handler) checkModernMethod(method string) *policy.Refusal {
 	if slices.Contains(modernMethods, method) {
 		return nil
 	}
-	if d := h.Pipeline.Document(); d != nil && slices.Contains(d.Policy.Passthrough, method) {
+	if d := h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, method) {
 		return nil
 	}
 	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "UnknownMethod",

@@ -113,6 +113,61 @@ func TestPassthrough(t *testing.T) {
 	}
 }
 
+// What Toolgate itself knows is never let through unchecked, whatever the document names and in whatever form it comes.
+func TestPassthroughLiftsNothing(t *testing.T) {
+	known := []string{"tools/call", "initialize", "server/discover", "resources/read"}
+	f := newFixture(t, func(d *registry.Document) { d.Policy.Passthrough, d.Policy.Expose.Resources = known, false })
+	id := f.session()
+	for _, method := range known {
+		f.post(`{"jsonrpc":"2.0","method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, headerSession, id)
+	}
+	for _, method := range known {
+		if method != "initialize" {
+			f.post(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, headerSession, id)
+		}
+		if method != "server/discover" {
+			f.modernCall(method, "", `"a":1,`)
+		}
+	}
+	if got := f.server.Received(); got != "" {
+		t.Errorf("the server received %q", got)
+	}
+}
+
+// Of a header that comes twice one reader takes the first and another the last.
+func TestRepeatedHeadersAreRefused(t *testing.T) {
+	const modern = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	cases := map[string]struct {
+		body, header, second string
+		want                 int
+	}{
+		"the version":                   {modern, headerVersion, "2025-11-25", http.StatusBadRequest},
+		"the method":                    {modern, headerMethod, "tools/list", http.StatusBadRequest},
+		"the name":                      {modern, headerName, "remove", http.StatusBadRequest},
+		"the version of a session":      {echoCall, headerVersion, "2026-07-28", http.StatusBadRequest},
+		"the session":                   {echoCall, headerSession, "another", http.StatusNotFound},
+		"the media type":                {echoCall, "Content-Type", "text/plain", http.StatusUnsupportedMediaType},
+		"an encoding after none at all": {echoCall, "Content-Encoding", "gzip", http.StatusUnsupportedMediaType},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, nil)
+			h := headers(headerVersion, "2025-11-25", headerSession, f.session(), "Content-Encoding", "identity")
+			if tc.body == modern {
+				h = headers(headerVersion, modernVersion, headerMethod, "tools/call", headerName, "echo")
+			}
+			h.Add(tc.header, tc.second)
+			if w := f.send(http.MethodPost, h, tc.body); w.Code != tc.want {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.want)
+			}
+			if got := f.server.Received(); got != "" {
+				t.Errorf("the server received %q", got)
+			}
+		})
+	}
+}
+
 // Ending a session gives up what is under way in it.
 func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
 	f := newFixture(t, nil)

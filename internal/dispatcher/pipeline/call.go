@@ -170,7 +170,7 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	reply, err := conn.Call(ctx, upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner})
 	answer := Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
 	switch {
-	case err == nil && x.era == upstream.Modern && !complete(reply.Result):
+	case err == nil && !complete(x.Call.Method, reply.Result):
 		answer = Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.SerializationError, Stage: policy.StageUpstream, Tool: x.Call.Tool,
 			Reason: "ResultType", Message: "The server answered with a request for input or a task, which is not passed on here."}}
 	case err == nil:

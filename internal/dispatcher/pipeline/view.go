@@ -33,9 +33,14 @@ func (v view) Lookup(name string) (catalog.Tool, error) {
 	return found.Tool, found.Err
 }
 
-// complete says whether a modern result is the whole answer: this release declares none of the capabilities that would
-// allow another resultType.
-func complete(result []byte) bool {
+// complete says whether a result is the whole answer: this release declares none of the capabilities that would allow
+// another resultType, or a task in place of content (MCP 2025-11-25, Tasks). The era of the server does not count, because a
+// client of another era would read its own meaning into what the server says.
+func complete(method string, result []byte) bool {
+	task, _ := jsonrpc.Member(result, "task")
+	if method == MethodCallTool && jsonrpc.IsObject(task) {
+		return false
+	}
 	raw, ok := jsonrpc.Member(result, "resultType")
 	if result == nil || !ok {
 		return true

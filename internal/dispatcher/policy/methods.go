@@ -6,6 +6,8 @@ package policy
 import (
 	"fmt"
 	"slices"
+
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // methodCallTool is the method that runs a tool.
@@ -20,6 +22,8 @@ const (
 	resources
 	prompts
 	completions
+	// direct is for methods that the dispatcher answers itself where they have a meaning: they never reach a server.
+	direct
 )
 
 // methods are the requests of a client that Toolgate knows. Tasks are not among them: until task results are policed, they
@@ -27,7 +31,8 @@ const (
 var methods = map[string]feature{
 	"ping":             always,
 	"logging/setLevel": always,
-	"server/discover":  always,
+	"initialize":       direct,
+	"server/discover":  direct,
 
 	"tools/list":   tools,
 	methodCallTool: tools,
@@ -44,15 +49,22 @@ var methods = map[string]feature{
 	"completion/complete": completions,
 }
 
+// PassesThrough says whether spec.passthrough lets a method through. It names what Toolgate does not know: no entry lifts a
+// check from a method that Toolgate does know, in whatever form the message comes.
+func PassesThrough(p *registry.Policy, method string) bool {
+	_, known := methods[method]
+	return !known && slices.Contains(p.Passthrough, method)
+}
+
 // exposed lets a request through that is known and exposed, or named by spec.passthrough.
 func exposed(e *Engine, f *flow) *Refusal {
 	name := f.call.Method
 	p := e.policy()
 	wanted, known := methods[name]
-	if !known {
-		if slices.Contains(p.Passthrough, name) {
-			return nil
-		}
+	if PassesThrough(p, name) {
+		return nil
+	}
+	if !known || wanted == direct {
 		return &Refusal{Kind: MethodNotFound, Reason: "UnknownMethod", Message: fmt.Sprintf("Method %q is not served here.", name)}
 	}
 	allowed := true

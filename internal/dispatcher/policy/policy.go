@@ -119,6 +119,12 @@ func (e *Engine) Snapshot() *registry.Snapshot { return e.snapshot }
 
 func (e *Engine) policy() *registry.Policy { return &e.snapshot.Document().Policy }
 
+// Knows says whether the document holds a tool of this name, admitted or not.
+func (e *Engine) Knows(name string) bool {
+	_, ok := e.snapshot.Tool(name)
+	return ok
+}
+
 // Trusted says whether destructive tools may be called: the server is trusted, trust has not expired, and the manager has
 // polled this dispatcher lately enough (lastPoll, the zero time if never).
 func (e *Engine) Trusted(now, lastPoll time.Time) bool {

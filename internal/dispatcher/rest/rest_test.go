@@ -161,6 +161,19 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// A server may name a tool as if it were qualified; the name that it is listed under reaches it and no other.
+func TestAListedNameIsNotTakenApart(t *testing.T) {
+	h, server := newHandler(t, nil)
+	server.Definitions = append(server.Definitions, strings.Replace(dispatchertest.Echo, `"echo"`, `"my_files.echo"`, 1))
+	h.Pipeline.Apply(dispatchertest.Snapshot(t, dispatchertest.Document(server)))
+	for name, want := range map[string]string{"my_files.echo": "my_files.echo", "my_files.my_files.echo": "my_files.echo", "echo": "echo"} {
+		_, got := ask(h, "POST", "/api/mcp/tools/invoke", `{"tool_name":"`+name+`","arguments":{"text":"x"}}`)
+		if !strings.Contains(got, `"data":{"name":"`+want+`"`) {
+			t.Errorf("%s: %s, want a call of %s", name, got, want)
+		}
+	}
+}
+
 func TestEvaluateCallsNothing(t *testing.T) {
 	h, server := newHandler(t, nil)
 	for call, want := range map[string]string{

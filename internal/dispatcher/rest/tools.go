@@ -88,9 +88,12 @@ func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {
 		Message: "No such tool. GET /api/mcp/tools names those that there are."})
 }
 
-// trueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that begins so
-// is always the qualified form; any other is the tool's own already.
+// trueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that
+// the document holds is a tool's own, however it begins: nothing else would reach that tool.
 func (h *Handler) trueName(name string) string {
+	if e := h.Pipeline.Engine(); e != nil && e.Knows(name) {
+		return name
+	}
 	qualifier := strings.ReplaceAll(h.Pipeline.ServerName(), "-", "_") + "."
 	return strings.TrimPrefix(name, qualifier)
 }
