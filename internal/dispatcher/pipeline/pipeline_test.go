@@ -217,27 +217,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What is no end of the call is refused whatever revision the server speaks: a client of another one would take it for
-// something else.
-func TestUnfinishedResults(t *testing.T) {
-	for result, finished := range map[string]bool{
-		`{"resultType":"input_required","inputRequests":{}}`: false,
-		`{"task":{"taskId":"1","status":"working"}}`:         false,
-		`{"resultType":"complete","content":[]}`:             true,
-		`{"content":[],"task":"a word of the tool's own"}`:   true,
-		`{"content":[]}`: true,
-	} {
-		f := newFixture(t, nil)
-		f.server.Answer = func(context.Context, *dispatchertest.Conn, upstream.Call) (upstream.Reply, error) {
-			return upstream.Reply{Result: []byte(result)}, nil
-		}
-		answer := f.call("echo", `{"text":"x"}`)
-		if refused := answer.Refusal != nil && answer.Refusal.Reason == "ResultType"; refused == finished {
-			t.Errorf("%s: %+v", result, answer)
-		}
-	}
-}
-
 // A reload while calls are under way loses none of them: each ends under the document that it began with.
 func TestReloadLosesNoCall(t *testing.T) {
 	f := newFixture(t, trusted)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
 
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -141,12 +142,16 @@ func (w *Watcher) revision(doc *registry.Document) (string, error) {
 	return names[0], nil
 }
 
+// readFile never waits: opened like this, a pipe without a writer does not hold the reader.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("registry document: %s is no regular file", path), err)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -158,6 +159,21 @@ func TestAMissingFileIsSaid(t *testing.T) {
 	checkError(t, w.Reload(), "no such file")
 	if w.Status().Error == "" {
 		t.Error("status does not say why there is no document")
+	}
+}
+
+// Whoever waits for a pipe's writer never answers /state, and does not end when told to.
+func TestAFileThatIsNoneIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, dir, "/dev/zero"} {
+		w := New(Options{Path: path, Log: slog.New(slog.DiscardHandler), Report: func(Status) {}})
+		if err := w.Reload(); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
