@@ -56,7 +56,7 @@ func checkSelectors(set *Set) []RuleError {
 	}
 	checkList(bad, "methods", set.Methods)
 	for _, method := range set.Methods {
-		if !methodName.MatchString(method) || len(method) > MaxNameSize {
+		if notAMethod(method) {
 			bad("methods", "hold %q, which is no method's name", clip(method))
 		} else if method != methodCall && (set.Tools != nil || set.Reach == ReachTools) {
 			bad("methods", "hold %s, which carries no tool, beside a selector of tools: make it a set of its own", method)
@@ -78,6 +78,8 @@ func checkSelectors(set *Set) []RuleError {
 	}
 	return errs
 }
+
+func notAMethod(name string) bool { return !methodName.MatchString(name) || len(name) > MaxNameSize }
 
 // checkList refuses an empty list, which would select nothing where its author may have meant all.
 func checkList(bad func(field, format string, args ...any), field string, list []string) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -26,6 +27,9 @@ type Compiled struct {
 	set    Set
 	rules  []compiledRule
 	broken string
+	// anyMethod is set where one of the set's methods has no method's name: nobody knows what was meant, so that the set,
+	// which is broken, denies every method.
+	anyMethod bool
 }
 
 // compiledRule is one rule, ready to be evaluated.
@@ -43,7 +47,7 @@ type compiledRule struct {
 // Compile compiles a set. It always gives a *Compiled: one with errors, or with a text in Broken, denies what it governs.
 // Errors are in the order of the set's fields.
 func Compile(set Set) (*Compiled, []RuleError) {
-	c := &Compiled{set: set, broken: set.Broken}
+	c := &Compiled{set: set, broken: set.Broken, anyMethod: slices.ContainsFunc(set.Methods, notAMethod)}
 	errs := checkSet(&set)
 	names := map[string]bool{}
 	var cost uint64

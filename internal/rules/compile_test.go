@@ -242,6 +242,10 @@ func TestGoverns(t *testing.T) {
 		"a broken set governs what it selects":          {set: rules.Set{Broken: "gone", Tools: names("delete_*")}, want: true},
 		"a broken set without a selector governs all":   {set: rules.Set{Broken: "gone"}, want: true},
 		"an unknown type governs, for it denies":        {set: rules.Set{Type: "advice"}, want: true},
+		"an empty list of names governs, for it denies": {set: rules.Set{Tools: &rules.ToolSelector{Names: []string{}}}, want: true},
+		"an empty name governs, for it denies":          {set: rules.Set{Tools: names("")}, want: true},
+		"no name of a method governs, for it denies":    {set: rules.Set{Methods: []string{"resources/read "}}, want: true},
+		"nor does it leave out its method":              {set: rules.Set{Methods: []string{" resources/read"}}, method: "resources/read", want: true},
 		"an unknown destructive governs, for it denies": {set: rules.Set{Tools: &rules.ToolSelector{Destructive: "Maybe"}}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,8 +53,9 @@ func (s *ToolSelector) selects(tool ToolInfo) bool {
 	case DestructiveAny:
 	default: // refused by Compile; a broken set governs more rather than less
 	}
-	return s.Names == nil || slices.ContainsFunc(s.Names, func(name string) bool {
-		return name == tool.Name || glob(name).matches(tool.Name)
+	// So are an empty list and an empty name.
+	return len(s.Names) == 0 || slices.ContainsFunc(s.Names, func(name string) bool {
+		return name == "" || name == tool.Name || glob(name).matches(tool.Name)
 	})
 }
 
@@ -64,7 +65,8 @@ func (c *Compiled) Governs(tool ToolInfo, method string) bool {
 	if c.set.Type == TypeRouting {
 		return false
 	}
-	if len(c.set.Methods) == 0 && method != methodCall || len(c.set.Methods) > 0 && !slices.Contains(c.set.Methods, method) {
+	named := slices.Contains(c.set.Methods, method) || len(c.set.Methods) == 0 && method == methodCall
+	if !named && !c.anyMethod {
 		return false
 	}
 	if method != methodCall {
