@@ -84,9 +84,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Delays before a server is tried again, doubled each time: shorter where nothing was there to be disturbed.
+// Delays before a server is tried again, doubled each time. Where nothing was there to be disturbed they stay short at
+// first: a container that starts beside ours is there within seconds, and somebody waits for it.
 const (
 	startBackoff, mostStartBackoff = 100 * time.Millisecond, time.Second
+	quickStarts                    = 50
 	firstBackoff, mostBackoff      = 500 * time.Millisecond, 30 * time.Second
 	// settled is how long a connection must have lasted for the delays to begin anew.
 	settled = 30 * time.Second
@@ -137,11 +139,18 @@ func (p *Prober) Run(ctx context.Context) {
 		if p.opts.Now().Sub(begun) >= settled {
 			failures = 0
 		}
-		delay := min(firstBackoff<<min(failures, 8), mostBackoff)
-		if e.Reason == registry.FailStart {
-			delay = min(startBackoff<<min(failures, 8), mostStartBackoff)
-		}
-		p.wait(ctx, delay)
+		p.wait(ctx, backoff(e.Reason, failures))
+	}
+}
+
+func backoff(reason registry.FailureReason, failures int) time.Duration {
+	switch {
+	case reason != registry.FailStart:
+		return min(firstBackoff<<min(failures, 8), mostBackoff)
+	case failures < quickStarts:
+		return startBackoff
+	default:
+		return mostStartBackoff
 	}
 }
 
