@@ -223,7 +223,7 @@ func (x *exchange) outcome(a Answer) audit.Outcome {
 		return refusalOutcome(a.Refusal)
 	case a.Error != nil:
 		return audit.Failed
-	case x.Call.Method == MethodCallTool && isErrorResult(a.Result):
+	case x.Call.Method == MethodCallTool && Failed(a.Result):
 		return audit.ToolError
 	default:
 		return audit.Success

@@ -49,8 +49,10 @@ func complete(method string, result []byte) bool {
 	return kind == "complete"
 }
 
-func isErrorResult(result []byte) bool {
-	raw, _ := jsonrpc.Member(result, "isError")
-	value, _ := jsonrpc.Bool(raw)
-	return value
+// Failed says whether the result of a tool tells of a failure. Where isError is no boolean some readers take it for true and
+// others for false; nobody should take such a call for one that went well.
+func Failed(result []byte) bool {
+	raw, ok := jsonrpc.Member(result, "isError")
+	value, isBool := jsonrpc.Bool(raw)
+	return ok && !jsonrpc.IsNull(raw) && (value || !isBool)
 }

@@ -138,8 +138,7 @@ func appendOrNull(out, raw []byte) []byte {
 func resultOf(result []byte) toolResult {
 	content, _ := jsonrpc.Member(result, "content")
 	structured, _ := jsonrpc.Member(result, "structuredContent")
-	raw, _ := jsonrpc.Member(result, "isError")
-	if isError, _ := jsonrpc.Bool(raw); isError {
+	if pipeline.Failed(result) {
 		return failure(toolFailed, texts(content), plainData(content, structured))
 	}
 	data := plainData(content, structured)
