@@ -80,8 +80,9 @@ var _ = Describe("The time that a user waits", Ordered, func() {
 				g.Expect(a.refusal()).To(Equal(want))
 			}).WithPolling(5 * time.Millisecond).Should(Succeed())
 			took = append(took, time.Since(start))
-			// The next change is to find the kubelet at rest, as a person's would.
+			// The next change is to find the kubelet at rest, as a person's would: it looks at one pod once a second at most.
 			expectReady(ctx, server)
+			Consistently(func(g Gomega) { enforced(ctx, g, server) }).WithTimeout(1500 * time.Millisecond).Should(Succeed())
 		}
 		for range rounds {
 			trust(ctx, server, mcpv1alpha1.Trusted, measure, "")
@@ -93,6 +94,11 @@ var _ = Describe("The time that a user waits", Ordered, func() {
 		took.report("change of trust or rules to enforcement", "median under 500 ms, never over 2 s")
 	}, SpecTimeout(15*time.Minute))
 })
+
+func enforced(ctx context.Context, g Gomega, server *mcpv1alpha1.MCPServer) {
+	g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), server)).To(Succeed())
+	g.Expect(condition(server.Status.Conditions, mcpv1alpha1.ConditionEnforced).Status).To(Equal(metav1.ConditionTrue))
+}
 
 func trust(ctx context.Context, server *mcpv1alpha1.MCPServer, state mcpv1alpha1.TrustState, measure func(func(), string), want string) {
 	measure(func() {
