@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/admin"
+	"toolgate.dev/toolgate/internal/dispatcher/edge"
 )
 
 // What bounds a connection of a client. Bodies and events have bounds of their own, since event streams have no end.
@@ -66,7 +67,7 @@ func (d *Dispatcher) guarded(next http.Handler) http.Handler {
 // newServer speaks HTTP/1.1 and, without TLS, HTTP/2.
 func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: edge.BoundBodies(handler), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), Protocols: new(http.Protocols),
 	}
 	server.Protocols.SetHTTP1(true)

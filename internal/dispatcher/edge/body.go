@@ -19,6 +19,17 @@ import (
 // BodyTimeout bounds the reading of one request's body.
 const BodyTimeout = 30 * time.Second
 
+// BoundBodies gives every body BodyTimeout to arrive. ReadBody lifts the bound from a body that it has read, and from no other:
+// the server reads what is left of a body before it sends the answer, and would wait for a slow client without end.
+func BoundBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyTimeout)) // a recorder in a test has none
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // BodyError is a refusal whose HTTP status is not that of its kind.
 type BodyError struct {
 	*policy.Refusal
@@ -33,13 +44,11 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, *BodyE
 	if r.ContentLength > int64(limit) {
 		return nil, tooLarge(limit)
 	}
-	controller := http.NewResponseController(w)
-	_ = controller.SetReadDeadline(time.Now().Add(BodyTimeout)) // a recorder in a test has none
-	defer func() { _ = controller.SetReadDeadline(time.Time{}) }()
 	body, err := read(http.MaxBytesReader(w, r.Body, int64(limit)), r.ContentLength)
 	var over *http.MaxBytesError
 	switch {
 	case err == nil:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a recorder in a test has none
 		return body, nil
 	case errors.As(err, &over):
 		return nil, tooLarge(limit)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -127,6 +128,52 @@ func TestReadBody(t *testing.T) {
 				}
 				if status != tc.wantStatus || status == 0 && len(body) != tc.size {
 					t.Errorf("status %d with %d bytes, want %d with %d", status, len(body), tc.wantStatus, tc.size)
+				}
+			})
+		}
+	}
+}
+
+// timed is a recorder that notes the deadlines it is given.
+type timed struct {
+	*httptest.ResponseRecorder
+	last time.Time
+}
+
+func (t *timed) SetReadDeadline(at time.Time) error {
+	t.last = at
+	return nil
+}
+
+// The server reads the rest of a body before it answers, so that only a body that was read may have no deadline.
+func TestABodyThatIsNotReadKeepsItsDeadline(t *testing.T) {
+	read := func(w http.ResponseWriter, r *http.Request) { _, _ = ReadBody(w, r, 8) }
+	cases := map[string]struct {
+		body, mediaType string
+		handler         http.HandlerFunc
+		want            bool
+	}{
+		"a body that was read":        {body: "{}", mediaType: "application/json", handler: read},
+		"no body":                     {handler: func(http.ResponseWriter, *http.Request) {}},
+		"a body over the limit":       {body: "[1,2,3,4]", mediaType: "application/json", handler: read, want: true},
+		"a body of another type":      {body: "{}", mediaType: "text/plain", handler: read, want: true},
+		"a body that nobody looks at": {body: "{}", handler: func(http.ResponseWriter, *http.Request) {}, want: true},
+	}
+	for name, tc := range cases {
+		for _, chunked := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				r := httptest.NewRequest(http.MethodPost, "/mcp", http.NoBody)
+				if tc.body != "" {
+					r = httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tc.body))
+				}
+				if chunked && tc.body != "" {
+					r.ContentLength = -1
+				}
+				r.Header.Set("Content-Type", tc.mediaType)
+				w := &timed{ResponseRecorder: httptest.NewRecorder()}
+				BoundBodies(tc.handler).ServeHTTP(w, r)
+				if got := !w.last.IsZero(); got != tc.want {
+					t.Errorf("has a deadline: %t, want %t", got, tc.want)
 				}
 			})
 		}
