@@ -46,8 +46,8 @@ func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal
 	}
 	violations := compiled.Validate(args)
 	if len(violations) == 0 {
-		filled, err := compiled.WithDefaults(args)
-		if err == nil {
+		// Without its defaults a rule misses keys, and a restriction that misses a key counts as a match.
+		if filled, err := compiled.WithDefaults(args); err == nil {
 			f.args = filled
 		}
 		return nil
