@@ -13,7 +13,7 @@ func (p *Pipeline) Evaluate(call policy.Call) policy.Decision {
 	}
 	catalogue := p.Discovery.Catalogue()
 	if catalogue == nil {
-		return policy.Decision{Refusal: notRead(), Stages: []policy.StageResult{}}
+		return policy.Decision{Refusal: NotRead(), Stages: []policy.StageResult{}}
 	}
 	call.Now = p.Now()
 	return engine.Evaluate(View(catalogue), call, p.Trusted(engine))

@@ -32,7 +32,7 @@ func (p *Pipeline) Listing(c *upstream.Catalogue) []policy.ListedTool {
 // list answers tools/list: the tools of the registry that this catalogue holds as admitted.
 func (x *exchange) list(c *upstream.Catalogue) Answer {
 	if c == nil {
-		return Answer{Refusal: notRead()}
+		return Answer{Refusal: NotRead()}
 	}
 	after, refusal := pageStart(x.Cursor)
 	if refusal != nil {
@@ -47,8 +47,8 @@ func (x *exchange) list(c *upstream.Catalogue) Answer {
 	return Answer{Result: page(tools, tools[pageSize-1].Tool.Name)}
 }
 
-// notRead is the refusal of what needs a catalogue before there is one.
-func notRead() *policy.Refusal {
+// NotRead is the refusal of what needs a catalogue before there is one.
+func NotRead() *policy.Refusal {
 	return &policy.Refusal{Kind: policy.TransportError, Stage: policy.StageUpstream, Reason: "CatalogueNotRead",
 		Message: "The server's tools have not been read yet. Try again in some seconds."}
 }

@@ -63,6 +63,22 @@ func ask(h *Handler, method, path, body string) (int, string) {
 	return w.Code, strings.TrimSuffix(traceIDs.ReplaceAllString(w.Body.String(), `"$1":"{trace}"`), "\n")
 }
 
+// unread is a server whose tools nobody has read yet.
+type unread struct{ *dispatchertest.Server }
+
+func (unread) Catalogue() *upstream.Catalogue { return nil }
+
+func TestNoListBeforeTheCatalogueIsRead(t *testing.T) {
+	h, server := newHandler(t, nil)
+	h.Pipeline.Discovery = unread{server}
+	for _, path := range []string{"/api/mcp/tools", "/api/mcp/tools/echo"} {
+		status, body := ask(h, "GET", path, "")
+		if status != http.StatusBadGateway || !strings.Contains(body, `"reason":"CatalogueNotRead"`) {
+			t.Errorf("%s: %d %s, want 502 and why", path, status, body)
+		}
+	}
+}
+
 func TestShapes(t *testing.T) {
 	cases := map[string]struct {
 		method, path, body string

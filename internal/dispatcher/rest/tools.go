@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
 
@@ -38,12 +39,13 @@ type listing struct {
 	Tools []record `json:"tools"`
 }
 
-func (h *Handler) records() []record {
-	doc := h.Pipeline.Document()
-	if doc == nil {
-		return []record{}
+// records are the tools that can be called. No tools and not knowing the tools are two things.
+func (h *Handler) records() ([]record, *policy.Refusal) {
+	doc, catalogue := h.Pipeline.Document(), h.Pipeline.Discovery.Catalogue()
+	if doc == nil || catalogue == nil {
+		return nil, pipeline.NotRead()
 	}
-	listed := h.Pipeline.Listing(h.Pipeline.Discovery.Catalogue())
+	listed := h.Pipeline.Listing(catalogue)
 	records := make([]record, 0, len(listed))
 	for i := range listed {
 		t := &listed[i]
@@ -55,7 +57,7 @@ func (h *Handler) records() []record {
 			},
 		})
 	}
-	return records
+	return records, nil
 }
 
 func orNull(raw []byte) json.RawMessage {
@@ -72,13 +74,23 @@ func optional(text string) *string {
 	return &text
 }
 
-func (h *Handler) tools(w http.ResponseWriter, _ *http.Request) {
-	h.write(w, http.StatusOK, listing{Tools: h.records()})
+func (h *Handler) tools(w http.ResponseWriter, r *http.Request) {
+	records, refusal := h.records()
+	if refusal != nil {
+		h.reject(w, r, refusal.Kind.HTTPREST(), refusal)
+		return
+	}
+	h.write(w, http.StatusOK, listing{Tools: records})
 }
 
 func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {
+	records, refusal := h.records()
+	if refusal != nil {
+		h.reject(w, r, refusal.Kind.HTTPREST(), refusal)
+		return
+	}
 	name := h.trueName(r.PathValue("name"))
-	for _, rec := range h.records() {
+	for _, rec := range records {
 		if rec.Name == name {
 			h.write(w, http.StatusOK, rec)
 			return
