@@ -43,7 +43,7 @@ var _ = Describe("At rest", func() {
 			}).WithTimeout(10 * time.Minute).WithPolling(time.Second).Should(Succeed())
 		}
 		By("letting what was under way come to its end")
-		quiet := writesOfManager()
+		var quiet []string // nothing is quiet at first sight: two looks ten seconds apart must agree
 		Eventually(func(g Gomega) {
 			before := quiet
 			quiet = writesOfManager()
