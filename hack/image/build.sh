@@ -6,8 +6,8 @@
 #                           in BIN, or of binaries built now
 # build.sh demo             the images of the servers in servers.txt
 # build.sh cluster          the images that the cluster itself runs
-# build.sh locks            resolves the dependencies of the servers in servers.txt
-#                           and test-servers.txt anew, into locks/
+# build.sh locks [LIST...]  resolves the dependencies of the npm packages in the
+#                           lists anew, into locks/; of all lists if none is named
 #
 # Prints the archives, one a line, for hack/k8s/load.sh; progress goes to
 # stderr. An archive's name holds a hash of all that goes into it, so one that
@@ -85,10 +85,11 @@ build_cluster() {
 # servers LIST... prints the lines of lists without their comments.
 servers() { (cd "$IMAGE_DIR" && grep -hv '^#' "$@"); }
 
-# build_locks writes what npm resolves each server's dependencies to, without
+# build_locks writes what npm resolves each package's dependencies to, without
 # the addresses it would get them from.
 build_locks() {
-	local name package version folder
+	local name package version folder lists=("$@")
+	[[ $# -gt 0 ]] || lists=(servers.txt test-servers.txt bench-peers.txt)
 	folder=$(mktemp -d)
 	mkdir "$folder/image"
 	while read -r name package version; do
@@ -96,7 +97,7 @@ build_locks() {
 		step "dependencies of $package@$version" "$folder/log" npm install --prefix "$folder/image" --package-lock-only \
 			--omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
 		mv "$folder/image/package-lock.json" "$IMAGE_DIR/locks/$name.json"
-	done < <(servers servers.txt test-servers.txt)
+	done < <(servers "${lists[@]}")
 	rm -r "$folder"
 }
 

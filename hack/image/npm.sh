@@ -2,10 +2,10 @@
 # Copyright 2026 The Toolgate Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# npm.sh installs the MCP servers of servers.txt and test-servers.txt by their
-# locks into the cache, unless they are there, without running scripts of
-# packages. Prints a folder that holds NAME/node_modules for each; progress goes
-# to stderr.
+# npm.sh [LIST...] installs the npm packages of the lists, which are servers.txt
+# and test-servers.txt unless others are named, by their locks into the cache,
+# unless they are there, without running scripts of packages. Prints a folder
+# that holds NAME/node_modules for each; progress goes to stderr.
 set -euo pipefail
 IMAGE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=hack/k8s/env.sh
@@ -15,8 +15,10 @@ IMAGE_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 trap end_step EXIT
 
 cd "$IMAGE_DIR"
-lists=(servers.txt test-servers.txt)
-key=$(cat "${lists[@]}" locks/*.json npm.sh | sha256sum | cut -c1-12)
+lists=("$@")
+[[ $# -gt 0 ]] || lists=(servers.txt test-servers.txt)
+mapfile -t locks < <(grep -hv '^#' "${lists[@]}" | sed -E 's#^([^ ]+) .*#locks/\1.json#')
+key=$(cat "${lists[@]}" "${locks[@]}" npm.sh | sha256sum | cut -c1-12)
 folder=$CACHE_DIR/npm/servers-$key
 [[ ! -d $folder ]] || { echo "$folder" && exit; }
 command -v npm >/dev/null || fail "npm is missing" "install Node.js 20 or later with npm"
