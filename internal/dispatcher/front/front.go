@@ -1,10 +1,10 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package front speaks MCP over streamable HTTP with clients, in every revision that there is: sessions, answers as JSON or
-// as event streams, and what servers ask of clients.
+// Package front speaks MCP over streamable HTTP with clients, in every revision that there is, with answers as JSON or as
+// event streams.
 //
-// It owns the HTTP side of a message, its era and its session. What may pass is for the pipeline to decide; how servers
+// It owns the HTTP side of a message and its era; sessions are kept by the package session. What may pass is for the pipeline to decide; how servers
 // are reached is for the connections behind it. It never imports Kubernetes, the API or the launcher.
 package front
 
@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
+	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -53,19 +54,17 @@ type Config struct {
 // Handler answers at /mcp. It is safe for concurrent use.
 type Handler struct {
 	Config
-	sessions sessions
+	sessions *session.Sessions
 }
 
 // New gives a handler without sessions.
 func New(c Config) *Handler {
-	h := &Handler{Config: c}
-	h.sessions.byID = map[string]*session{}
-	return h
+	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Metrics: c.Metrics, Log: c.Log})}
 }
 
 // ServeHTTP answers one HTTP request of a client.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.sessions.closed() {
+	if h.sessions.Closed() {
 		w.Header().Set("Connection", "close") // so that the client's next connection finds another replica
 	}
 	if refusal := h.Guard.Check(r); refusal != nil {
@@ -114,8 +113,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s := h.sessionOf(w, r); s != nil {
-		defer s.use()()
-		s.serveStandalone(w, r)
+		defer s.Use()()
+		s.ServeStandalone(w, r)
 	}
 }
 
@@ -126,13 +125,13 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s := h.sessionOf(w, r); s != nil {
-		s.end(errDeleted)
+		s.End()
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
 // sessionOf finds the session of a GET or DELETE, or answers why there is none.
-func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session {
+func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session.Session {
 	if refusal := checkVersionHeader(r); refusal != nil {
 		h.refuseHTTP(w, http.StatusBadRequest, refusal)
 		return nil
@@ -142,7 +141,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session {
 		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
 		return nil
 	}
-	s := h.sessions.find(id)
+	s := h.sessions.Find(id)
 	if s == nil {
 		h.refuseHTTP(w, http.StatusNotFound, sessionNotFound())
 	}
@@ -160,20 +159,12 @@ func sessionNotFound() *policy.Refusal {
 }
 
 // Drain refuses new sessions from now on; those that there are go on.
-func (h *Handler) Drain() { h.sessions.drain() }
+func (h *Handler) Drain() { h.sessions.Drain() }
 
 // ToolsChanged tells every session that tools/list may answer otherwise now.
 func (h *Handler) ToolsChanged() {
-	message := jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil)
-	for _, s := range h.sessions.all() {
-		s.deliver(nil, message)
-	}
+	h.sessions.Tell(jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil))
 }
 
 // Close ends every session.
-func (h *Handler) Close() {
-	h.sessions.drain()
-	for _, s := range h.sessions.all() {
-		s.end(errClosing)
-	}
-}
+func (h *Handler) Close() { h.sessions.Close() }

@@ -4,14 +4,13 @@
 package front
 
 import (
-	"context"
 	"slices"
-	"time"
 
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // initialize begins a session: it opens the session's connection, and answers from what the server said there. A running
@@ -26,70 +25,29 @@ func (h *Handler) initialize(in *incoming) {
 	if !slices.Contains(legacyVersions, wish) {
 		wish = latestLegacy
 	}
-	s, refusal := h.begin(in, wish)
+	var features registry.Client
+	if d := h.Pipeline.Document(); d != nil {
+		features = d.Policy.Client
+	}
+	s, refusal := h.sessions.Begin(in.http.Context(), in.address, wish, session.ClientOf(in.Message, features))
 	if refusal != nil {
 		h.refuse(in, refusal)
 		return
 	}
-	defer s.use()()
-	in.reply.Header().Set(headerSession, s.id)
-	h.sendResult(in, s.welcome())
-}
-
-// begin opens a session. The connection outlives the HTTP request.
-func (h *Handler) begin(in *incoming, version string) (*session, *policy.Refusal) {
-	document := h.Pipeline.Document()
-	if document == nil || h.sessions.closed() {
-		return nil, h.unready()
-	}
-	leave, refusal := h.Pipeline.BeginSession(in.address)
-	if refusal != nil {
-		return nil, refusal
-	}
-	s := &session{
-		id: newSessionID(), h: h, address: in.address, version: version, client: clientOf(in, document.Policy.Client),
-		calls: map[string]*call{}, asks: map[string]*ask{},
-	}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	hello := upstream.Hello{ProtocolVersion: version, Capabilities: s.client.capabilities, ClientInfo: slices.Clone(in.Param("clientInfo"))}
-	conn, release, err := h.Connections.Session(in.http.Context(), hello, s)
-	if err != nil {
-		s.cancel(err)
-		leave()
-		h.Log.Warn("session not begun", "err", err, "address", in.address)
-		return nil, pipeline.TransportRefusal(err, "")
-	}
-	s.conn, s.forget = conn, func() { release(); leave() }
-	if info := conn.Info(); info.Era == upstream.Legacy && info.ProtocolVersion < s.version {
-		s.version = max(info.ProtocolVersion, oldestLegacy)
-	}
-	s.idle = time.AfterFunc(time.Duration(h.Pipeline.Limits().SessionIdleSeconds)*time.Second, s.expire)
-	h.Metrics.SessionOpened()
-	if !h.sessions.add(s) {
-		s.end(errClosing)
-		return nil, h.unready()
-	}
-	go s.watch()
-	return s, nil
-}
-
-func (h *Handler) unready() *policy.Refusal {
-	if h.sessions.closed() {
-		return pipeline.Draining()
-	}
-	return &policy.Refusal{Kind: policy.Denied, Stage: policy.StageMethod, Reason: "NoRegistry",
-		Message: "This dispatcher has no valid registry document yet, so it begins no session."}
+	defer s.Use()()
+	in.reply.Header().Set(headerSession, s.ID)
+	h.sendResult(in, h.welcome(s))
 }
 
 // welcome is the result of initialize.
-func (s *session) welcome() []byte {
-	info := s.conn.Info()
-	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), s.version)
+func (h *Handler) welcome(s *session.Session) []byte {
+	info := s.Info()
+	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), s.Version)
 	capabilities := info.Capabilities
 	if info.Era == upstream.Modern {
 		capabilities = statelessCapabilities(capabilities) // what a modern server streams is not passed on yet
 	}
-	out = append(append(out, `,"capabilities":`...), s.h.serverCapabilities(capabilities)...)
+	out = append(append(out, `,"capabilities":`...), h.serverCapabilities(capabilities)...)
 	out = append(append(out, `,"serverInfo":`...), orUnknown(info.ServerInfo)...)
 	if info.Instructions != nil {
 		out = append(append(out, `,"instructions":`...), info.Instructions...)

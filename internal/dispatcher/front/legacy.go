@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -66,82 +67,68 @@ func (h *Handler) legacy(in *incoming) {
 		h.withoutSession(in)
 		return
 	}
-	s := h.sessions.find(id)
+	s := h.sessions.Find(id)
 	if s == nil {
 		h.refuse(in, sessionNotFound())
 		return
 	}
-	defer s.use()()
+	defer s.Use()()
 	switch in.Kind {
 	case jsonrpc.Request:
-		s.request(in)
+		h.requestIn(s, in)
 	case jsonrpc.Notification:
-		s.notification(in)
+		h.notificationIn(s, in)
 		in.reply.Accepted()
 	case jsonrpc.Response:
 		m := in.Message.Clone()
-		s.answered(&m)
+		s.Answered(&m)
 		in.reply.Accepted()
 	}
 }
 
-// request takes a request within a session. A client that goes away has not cancelled it (MCP, Sending Messages to the
-// Server, point 6), so that it lives as long as the session.
-func (s *session) request(in *incoming) {
-	h := s.h
+// requestIn takes a request within a session.
+func (h *Handler) requestIn(s *session.Session, in *incoming) {
 	if in.Method == "ping" {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
-	request, refusal := h.request(in, s.version, s.client)
+	request, refusal := h.request(in, s.Version, s.Client)
 	if refusal != nil {
 		h.refuse(in, refusal)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	defer cancel(nil)
-	c := &call{session: s, reply: in.reply, cancel: cancel, hold: request.Deadline.Hold}
-	if !s.begin(in.ID, c) {
+	c := &session.Call{Reply: in.reply, Hold: request.Deadline.Hold}
+	ctx, finish, ok := s.Begin(in.ID, c)
+	if !ok {
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "IDInUse", Path: "/id",
 			Message: "A request with this id is still under way in this session."})
 		return
 	}
-	defer s.finish(in.ID)
+	defer finish()
 	request.Source, request.Owner, in.session = s, c, true
 	h.do(ctx, in, request)
 }
 
-// Conn gives the session's own connection.
-func (s *session) Conn(context.Context) (upstream.Conn, func(), error) {
-	return s.conn, func() {}, nil
-}
-
-// notification takes a notification of the client. Those that nobody here knows are not passed on, like unknown methods.
-func (s *session) notification(in *incoming) {
+// notificationIn takes a notification of the client. Those that nobody here knows are not passed on, like unknown methods.
+func (h *Handler) notificationIn(s *session.Session, in *incoming) {
 	switch in.Method {
 	case "notifications/initialized": // the server has had its own
 	case "notifications/cancelled":
 		if id, ok := jsonrpc.ParseID(in.Param("requestId")); ok {
-			s.giveUp(id, pipeline.ErrGivenUp)
+			s.GiveUp(id)
 		}
 	case "notifications/roots/list_changed":
-		if s.can("roots") {
-			s.pass(in)
+		if s.Can("roots") {
+			s.Notify(in.Method, pipeline.Forwardable(in.Message))
 		}
 	case "notifications/progress":
-		s.pass(in)
+		s.Notify(in.Method, pipeline.Forwardable(in.Message))
 	default:
-		if d := s.h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
-			s.pass(in)
+		if d := h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
+			s.Notify(in.Method, pipeline.Forwardable(in.Message))
 			return
 		}
-		s.h.Metrics.Dropped("unknown_notification")
-	}
-}
-
-func (s *session) pass(in *incoming) {
-	if err := s.conn.Notify(s.ctx, in.Method, pipeline.Forwardable(in.Message)); err != nil {
-		s.h.Log.Debug("notification not passed on", "method", in.Method, "err", err)
+		h.Metrics.Dropped("unknown_notification")
 	}
 }
 
@@ -165,7 +152,7 @@ func (h *Handler) withoutSession(in *incoming) {
 	if version == "" {
 		version = assumedVersion
 	}
-	request, refusal := h.request(in, version, client{})
+	request, refusal := h.request(in, version, session.Client{})
 	if refusal != nil {
 		h.refuse(in, refusal)
 		return

@@ -12,6 +12,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -57,8 +58,8 @@ func (h *Handler) modern(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	var c client
-	c.claimed, c.label = pipeline.ClaimedClient(in.MetaMember(metaClientInfo))
+	var c session.Client
+	c.Claimed, c.Label = pipeline.ClaimedClient(in.MetaMember(metaClientInfo))
 	request, refusal := h.request(in, modernVersion, c)
 	if refusal == nil {
 		refusal = checkHeaders(in.http.Header, in.Message)
@@ -110,7 +111,7 @@ func (h *Handler) checkModernMethod(method string) *policy.Refusal {
 // discover answers from what the server said of itself, whatever its own era.
 func (h *Handler) discover(in *incoming) {
 	if h.Pipeline.Document() == nil {
-		h.refuse(in, h.unready())
+		h.refuse(in, h.sessions.Unready())
 		return
 	}
 	info, ok := h.Info()

@@ -12,6 +12,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
+	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -113,13 +114,13 @@ func (h *Handler) sendResult(in *incoming, result []byte) {
 }
 
 // request is a client's request as the pipeline takes it. The refusal says what its params lack.
-func (h *Handler) request(in *incoming, version string, c client) (*pipeline.Request, *policy.Refusal) {
+func (h *Handler) request(in *incoming, version string, c session.Client) (*pipeline.Request, *policy.Refusal) {
 	call, refusal := pipeline.Describe(in.Message)
-	call.ProtocolVersion, call.Client = version, c.claimed
+	call.ProtocolVersion, call.Client = version, c.Claimed
 	traceparent, _ := jsonrpc.String(in.MetaMember("traceparent"))
 	request := &pipeline.Request{
 		Call: call, Params: pipeline.Forwardable(in.Message), Trace: pipeline.NewTrace(traceparent),
-		Caller: pipeline.Caller{Address: in.address, Client: c.label},
+		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
 	}
 	if in.Method == pipeline.MethodListTools {
 		request.Cursor = in.Param("cursor")

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package front
+package session
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-	"toolgate.dev/toolgate/internal/registry"
 )
 
 const (
@@ -29,31 +28,31 @@ type ask struct {
 }
 
 // HandleRequest asks the client what the server asks, where policy and the client's own capabilities allow it.
-func (s *session) HandleRequest(ctx context.Context, event upstream.Event) upstream.Reply {
-	owner, _ := event.Owner.(*call)
+func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstream.Reply {
+	owner, _ := event.Owner.(*Call)
 	if owner != nil && owner.session != s {
 		owner = nil
 	}
 	if event.Method == "ping" {
 		return upstream.Reply{Result: []byte("{}")}
 	}
-	caller := pipeline.Caller{Address: s.address, Client: s.client.label}
+	caller := pipeline.Caller{Address: s.address, Client: s.Client.Label}
 	if refusal := s.mayAsk(event); refusal != nil {
-		s.h.Pipeline.RecordRefusal(caller, event.Method, refusal)
-		return upstream.Reply{Error: refusal.JSONRPC(s.h.Pipeline.ServerName(), "")}
+		s.all.Pipeline.RecordRefusal(caller, event.Method, refusal)
+		return upstream.Reply{Error: refusal.JSONRPC(s.all.Pipeline.ServerName(), "")}
 	}
 	if owner != nil {
-		defer owner.hold()()
+		defer owner.Hold()()
 	}
-	asked := s.h.Pipeline.Now()
+	asked := s.all.Pipeline.Now()
 	reply := s.ask(ctx, owner, event.Method, s.attributed(event))
-	s.h.Pipeline.RecordAsk(caller, event, reply, asked)
+	s.all.Pipeline.RecordAsk(caller, event, reply, asked)
 	return reply
 }
 
 // HandleNotification passes on what the server says on its own.
-func (s *session) HandleNotification(event upstream.Event) {
-	owner, _ := event.Owner.(*call)
+func (s *Session) HandleNotification(event upstream.Event) {
+	owner, _ := event.Owner.(*Call)
 	if owner != nil && owner.session != s {
 		owner = nil
 	}
@@ -63,14 +62,14 @@ func (s *session) HandleNotification(event upstream.Event) {
 		owner = nil // it is no part of any one call
 	case "notifications/message", "notifications/elicitation/complete":
 	default:
-		s.h.Metrics.Dropped("unknown_notification")
+		s.all.Metrics.Dropped("unknown_notification")
 		return
 	}
 	s.deliver(owner, jsonrpc.AppendNotification(nil, event.Method, event.Params))
 }
 
 // ask sends a request to the client under an id of ours and waits for its answer.
-func (s *session) ask(ctx context.Context, owner *call, method string, params []byte) upstream.Reply {
+func (s *Session) ask(ctx context.Context, owner *Call, method string, params []byte) upstream.Reply {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	waiting := &ask{answer: make(chan upstream.Reply, 1)}
@@ -111,7 +110,7 @@ func cancelled(id jsonrpc.ID) []byte {
 	return jsonrpc.AppendNotification(nil, "notifications/cancelled", params)
 }
 
-func (s *session) reachable() bool {
+func (s *Session) reachable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standalone != nil
@@ -119,7 +118,7 @@ func (s *session) reachable() bool {
 
 // beginAsk gives an id that no other request of this session has. It is a string so that nobody mistakes it for one of the
 // client's own.
-func (s *session) beginAsk(a *ask) jsonrpc.ID {
+func (s *Session) beginAsk(a *ask) jsonrpc.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -128,42 +127,39 @@ func (s *session) beginAsk(a *ask) jsonrpc.ID {
 	return id
 }
 
-func (s *session) endAsk(id jsonrpc.ID) {
+func (s *Session) endAsk(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asks, id.Key())
 }
 
-// answered takes a client's answer to one of our requests; an answer to none is dropped.
-func (s *session) answered(m *jsonrpc.Message) {
+// Answered takes a client's answer to one of our requests; an answer to none is dropped.
+func (s *Session) Answered(m *jsonrpc.Message) {
 	s.mu.Lock()
 	waiting := s.asks[m.ID.Key()]
 	delete(s.asks, m.ID.Key())
 	s.mu.Unlock()
 	if waiting == nil {
-		s.h.Metrics.Dropped("answer_without_request")
+		s.all.Metrics.Dropped("answer_without_request")
 		return
 	}
 	waiting.answer <- upstream.Reply{Result: m.Result, Error: m.Error}
 }
 
 // mayAsk says why the server may not ask this: policy denies it, the client cannot do it, or nobody knows the method.
-func (s *session) mayAsk(event upstream.Event) *policy.Refusal {
-	var features registry.Client
-	if d := s.h.Pipeline.Document(); d != nil {
-		features = d.Policy.Client
-	}
+func (s *Session) mayAsk(event upstream.Event) *policy.Refusal {
+	features := s.all.features()
 	var allowed bool
 	switch event.Method {
 	case "sampling/createMessage":
 		_, withTools := jsonrpc.Member(event.Params, "tools")
-		allowed = features.Sampling && (!withTools || features.SamplingTools) && s.can("sampling")
+		allowed = features.Sampling && (!withTools || features.SamplingTools) && s.Can("sampling")
 	case "elicitation/create":
 		raw, _ := jsonrpc.Member(event.Params, "mode")
 		mode, _ := jsonrpc.String(raw)
-		allowed = s.can("elicitation") && (mode == "url" && features.ElicitationURL || mode != "url" && features.ElicitationForm)
+		allowed = s.Can("elicitation") && (mode == "url" && features.ElicitationURL || mode != "url" && features.ElicitationForm)
 	case "roots/list":
-		allowed = features.Roots && s.can("roots")
+		allowed = features.Roots && s.Can("roots")
 	}
 	if allowed {
 		return nil
@@ -172,13 +168,14 @@ func (s *session) mayAsk(event upstream.Event) *policy.Refusal {
 		Message: fmt.Sprintf("%s is not available: the client cannot do it, or policy does not let this server ask.", event.Method)}
 }
 
-func (s *session) can(capability string) bool {
-	_, ok := jsonrpc.Member(s.client.capabilities, capability)
+// Can says whether the client declared a capability that policy left it.
+func (s *Session) Can(capability string) bool {
+	_, ok := jsonrpc.Member(s.Client.Capabilities, capability)
 	return ok
 }
 
 // attributed puts the server's name before text that a person will read, so that nobody takes it for the client's own.
-func (s *session) attributed(event upstream.Event) []byte {
+func (s *Session) attributed(event upstream.Event) []byte {
 	if event.Method != "elicitation/create" {
 		return event.Params
 	}
@@ -187,6 +184,6 @@ func (s *session) attributed(event upstream.Event) []byte {
 	if !ok {
 		return event.Params
 	}
-	named := jsonrpc.AppendString(nil, "["+s.h.Pipeline.ServerName()+"] "+text)
+	named := jsonrpc.AppendString(nil, "["+s.all.Pipeline.ServerName()+"] "+text)
 	return jsonrpc.ReplaceMembers(event.Params, jsonrpc.Edit{Key: "message", Raw: named})
 }

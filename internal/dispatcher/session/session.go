@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package front
+package session
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
-	"toolgate.dev/toolgate/internal/rules"
 )
 
 const (
@@ -27,20 +26,18 @@ const (
 	maxBacklogBytes = 1 << 20
 )
 
-// client is what a client said of itself when its session began.
-type client struct {
-	claimed      rules.ClientInfo
-	label        string
-	capabilities []byte // stripped of what policy denies
-}
+// oldestVersion is the first revision of the protocol; revisions are dates, so that their order is that of their names.
+const oldestVersion = "2024-11-05"
 
-// session is one legacy session: a client, and the connection that serves it.
-type session struct {
-	id      string
-	h       *Handler
+// Session is one legacy session: a client, and the connection that serves it. It is safe for concurrent use.
+type Session struct {
+	ID string
+	// Version is that of the protocol, as agreed with the client.
+	Version string
+	Client  Client
+
+	all     *Sessions
 	address string
-	version string // of the protocol, as agreed with the client
-	client  client
 	conn    upstream.Conn
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -50,7 +47,7 @@ type session struct {
 	mu         sync.Mutex
 	uses       int // requests and streams that are open
 	idle       *time.Timer
-	calls      map[string]*call // by the key of the client's id
+	calls      map[string]*Call // by the key of the client's id
 	asks       map[string]*ask  // by the key of our id
 	asked      int64
 	standalone *response.Stream
@@ -58,13 +55,15 @@ type session struct {
 	held       int // bytes of backlog
 }
 
-// call is one request of the client that is under way.
-type call struct {
-	session *session
-	reply   *response.Response
+// Call is one request of the client that is under way.
+type Call struct {
+	// Reply takes what is sent to the client ahead of the answer.
+	Reply interface{ Event(message []byte) bool }
+	// Hold stops the call's time-out while the client is asked something.
+	Hold func() (release func())
+
+	session *Session
 	cancel  context.CancelCauseFunc
-	// hold stops the call's time-out while the client is asked something.
-	hold func() (release func())
 }
 
 // Why sessions end, beside the end of their connection.
@@ -74,14 +73,29 @@ var (
 	errClosing = &upstream.Error{Reason: registry.FailExited, Message: "The dispatcher is shutting down."}
 )
 
-// use counts one open request or stream; the function that it gives ends it. A session without any ends after a while.
-func (s *session) use() (done func()) {
+// Conn gives the session's own connection.
+func (s *Session) Conn(context.Context) (upstream.Conn, func(), error) {
+	return s.conn, func() {}, nil
+}
+
+// Info is what the server said of itself on the session's connection.
+func (s *Session) Info() upstream.Info { return s.conn.Info() }
+
+// Notify passes a notification of the client on.
+func (s *Session) Notify(method string, params []byte) {
+	if err := s.conn.Notify(s.ctx, method, params); err != nil {
+		s.all.Log.Debug("notification not passed on", "method", method, "err", err)
+	}
+}
+
+// Use counts one open request or stream; the function that it gives ends it. A session without any ends after a while.
+func (s *Session) Use() (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.uses++
 	s.idle.Stop()
 	return func() {
-		idle := time.Duration(s.h.Pipeline.Limits().SessionIdleSeconds) * time.Second
+		idle := time.Duration(s.all.Pipeline.Limits().SessionIdleSeconds) * time.Second
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.uses--; s.uses == 0 && s.ctx.Err() == nil {
@@ -91,7 +105,7 @@ func (s *session) use() (done func()) {
 }
 
 // expire ends the session unless it came into use while the timer fired.
-func (s *session) expire() {
+func (s *Session) expire() {
 	s.mu.Lock()
 	busy := s.uses > 0
 	s.mu.Unlock()
@@ -100,9 +114,12 @@ func (s *session) expire() {
 	}
 }
 
+// End ends the session as its client asked.
+func (s *Session) End() { s.end(errDeleted) }
+
 // end closes the session once: its id is unknown from now on, its streams end, its connection is given back. What is under
 // way ends with the cause.
-func (s *session) end(cause error) {
+func (s *Session) end(cause error) {
 	s.mu.Lock()
 	ended := s.ctx.Err() != nil
 	s.cancel(cause)
@@ -112,17 +129,17 @@ func (s *session) end(cause error) {
 	if ended {
 		return
 	}
-	s.h.sessions.remove(s.id)
+	s.all.remove(s.ID)
 	if standalone != nil {
 		standalone.Finish(nil)
 	}
 	s.forget()
-	s.h.Metrics.SessionClosed()
-	s.h.Log.Debug("session ended", "why", cause, "address", s.address)
+	s.all.Metrics.SessionClosed()
+	s.all.Log.Debug("session ended", "why", cause, "address", s.address)
 }
 
 // watch ends the session with its connection: the client then gets 404 and begins another.
-func (s *session) watch() {
+func (s *Session) watch() {
 	select {
 	case <-s.conn.Done():
 		s.end(upstream.AsError(cmp.Or(s.conn.Err(), upstream.ErrClosed), registry.FailExited))
@@ -130,37 +147,39 @@ func (s *session) watch() {
 	}
 }
 
-// begin registers a request of the client. It says no to an id that is in use.
-func (s *session) begin(id jsonrpc.ID, c *call) bool {
+// Begin registers a request of the client, whose context it gives: a client that goes away has not cancelled it (MCP,
+// Sending Messages to the Server, point 6), so that it lives as long as the session. It says no to an id that is in use.
+func (s *Session) Begin(id jsonrpc.ID, c *Call) (ctx context.Context, finish func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := id.Key()
 	if s.calls[key] != nil {
-		return false
+		return nil, nil, false
 	}
+	ctx, c.cancel = context.WithCancelCause(s.ctx)
+	c.session = s
 	s.calls[key] = c
-	return true
+	return ctx, func() {
+		c.cancel(nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.calls, key)
+	}, true
 }
 
-func (s *session) finish(id jsonrpc.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.calls, id.Key())
-}
-
-// giveUp cancels the request that the client no longer wants.
-func (s *session) giveUp(id jsonrpc.ID, cause error) {
+// GiveUp cancels the request that the client no longer wants.
+func (s *Session) GiveUp(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.calls[id.Key()]; c != nil {
-		c.cancel(cause)
+		c.cancel(pipeline.ErrGivenUp)
 	}
 }
 
 // deliver sends a message of the server on exactly one stream: that of the call that it belongs to, else the standalone
 // one, else it waits for that to be opened. It says whether the message is on a stream.
-func (s *session) deliver(owner *call, message []byte) bool {
-	if owner != nil && owner.reply.Event(message) {
+func (s *Session) deliver(owner *Call, message []byte) bool {
+	if owner != nil && owner.Reply.Event(message) {
 		return true
 	}
 	s.mu.Lock()
@@ -173,7 +192,7 @@ func (s *session) deliver(owner *call, message []byte) bool {
 }
 
 // hold keeps a message until the client opens its stream.
-func (s *session) hold(message []byte) {
+func (s *Session) hold(message []byte) {
 	if slices.ContainsFunc(s.backlog, func(held []byte) bool { return bytes.Equal(held, message) }) {
 		return // list_changed says no more when it is said twice; requests differ in their ids
 	}
@@ -182,13 +201,13 @@ func (s *session) hold(message []byte) {
 	for len(s.backlog) > maxBacklog || s.held > maxBacklogBytes {
 		s.held -= len(s.backlog[0])
 		s.backlog = s.backlog[1:]
-		s.h.Metrics.Dropped("no_stream")
+		s.all.Metrics.Dropped("no_stream")
 	}
 }
 
-// serveStandalone writes the session's own stream until it ends. A newer one takes the older one's place: the client that
+// ServeStandalone writes the session's own stream until it ends. A newer one takes the older one's place: the client that
 // opens it knows better than we do whether the older one still reaches it.
-func (s *session) serveStandalone(w http.ResponseWriter, r *http.Request) {
+func (s *Session) ServeStandalone(w http.ResponseWriter, r *http.Request) {
 	mine := response.NewStream()
 	s.mu.Lock()
 	if s.standalone != nil {
