@@ -287,7 +287,9 @@ func TestLimits(t *testing.T) {
 
 func TestWithoutADocumentNothingPasses(t *testing.T) {
 	f := newFixture(t, nil)
-	f.handler.Pipeline = bare(f)
+	c := f.handler.Config
+	c.Pipeline = bare(f)
+	f.handler = New(c)
 	for _, body := range []string{initializeBody, echoCall, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`} {
 		if w := f.post(body); !strings.Contains(w.Body.String(), "no valid registry document") {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
