@@ -36,6 +36,8 @@ type Wire interface {
 	Leaves(era upstream.Era) bool
 	// Agree is called once the era and the version are known, and again when they turn out to be others.
 	Agree(info upstream.Info)
+	// Vet says why a tool with this input schema cannot be called over the wire; nil where it can.
+	Vet(inputSchema []byte) error
 	// Stderr are the last lines of the child; nil where there is none.
 	Stderr() []string
 	// Shut frees what the wire holds. It is called once, when the connection has ended.
@@ -117,6 +119,9 @@ func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Context ends with the connection.
 func (c *Conn) Context() context.Context { return c.ctx }
+
+// Stderr are the last lines of the child on its standard error; nil where there is no child.
+func (c *Conn) Stderr() []string { return c.wire.Stderr() }
 
 // Err says why the connection has ended; nil while it has not.
 func (c *Conn) Err() error {

@@ -4,9 +4,11 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -15,10 +17,12 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// The bounds of one list. A server that breaks them is broken: the longest list of the field has 118 tools.
+// The bounds of one list. A server that breaks them is broken: the longest list of the field has 118 tools and 160 kB. A
+// page has a bound of its own beside Options.MaxMessageBytes, which people may raise for the sake of results.
 const (
 	maxPages     = 1000
 	maxItems     = 10_000
+	maxPageBytes = jsonrpc.DefaultMaxBytes
 	maxListBytes = 64 << 20
 )
 
@@ -42,6 +46,10 @@ func (l *lister) read(ctx context.Context) error {
 		result, err := l.fetch(ctx, params)
 		if err != nil {
 			return err
+		}
+		if len(result) > maxPageBytes {
+			return l.broken(nil, "A page of the server's %s has %d bytes; at most %d are read. Let the server list less at a time, or offer fewer tools.",
+				l.method, len(result), maxPageBytes)
 		}
 		n, cursor, err := l.page(result)
 		if err != nil {
@@ -93,6 +101,9 @@ func readTools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*up
 			t.Tool, t.Err = catalog.ParseTool(def)
 			cat.Tools = append(cat.Tools, t)
 		}
+		if ttl, ok := ttlOf(result); ok && (cat.TTL == 0 || ttl < cat.TTL) {
+			cat.TTL = ttl
+		}
 		return len(defs), cursor, err
 	}}
 	if err := list.read(ctx); err != nil {
@@ -108,6 +119,18 @@ func readTools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*up
 	}
 	cat.Digest = catalog.CatalogueDigest(tools)
 	return cat, nil
+}
+
+// ttlOf is how long a list result may be believed (2026-07-28, Caching: ttlMs, in milliseconds), within bounds. What is no
+// number counts as not said.
+func ttlOf(result []byte) (time.Duration, bool) {
+	raw, present := jsonrpc.Member(result, "ttlMs")
+	ms, err := strconv.ParseFloat(string(bytes.TrimSpace(raw)), 64)
+	if !present || err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	const most = 24 * time.Hour // beyond it a time means nothing here, and a Duration would overflow
+	return min(max(time.Duration(min(ms, float64(most.Milliseconds())))*time.Millisecond, upstream.LeastTTL), most), true
 }
 
 // CountLists returns the lengths of the server's resources/list and prompts/list. A length is -1 where the server does not

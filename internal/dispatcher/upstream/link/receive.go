@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"regexp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -87,11 +89,30 @@ func (c *Conn) Answers(data []byte) *Call {
 	if !ok || IsEvent(data) {
 		return nil
 	}
-	id, ok := jsonrpc.Int(raw)
+	id, ok := whole(raw)
 	if !ok {
 		return nil
 	}
 	return c.Pending(id)
+}
+
+// wholeNumber is a number that is whole but for how it is written: 1.0, 10e-1, 1E0.
+var wholeNumber = regexp.MustCompile(`^[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?$`)
+
+// whole reads the id of an answer that MCP does not allow, but that leaves no doubt which call it means: some servers keep
+// ids as floating-point numbers and write them as such.
+func whole(raw []byte) (int64, bool) {
+	if id, ok := jsonrpc.Int(raw); ok {
+		return id, true
+	}
+	if !wholeNumber.Match(raw) {
+		return 0, false
+	}
+	var n big.Rat
+	if _, ok := n.SetString(string(raw)); !ok || !n.IsInt() || !n.Num().IsInt64() {
+		return 0, false
+	}
+	return n.Num().Int64(), true
 }
 
 // IsEvent says whether a broken message names a method, so that it answers nothing.

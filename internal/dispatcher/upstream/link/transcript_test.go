@@ -70,6 +70,7 @@ func (w *fakeWire) Tell(ctx context.Context, message []byte) error {
 
 func (w *fakeWire) Leaves(upstream.Era) bool { return false }
 func (w *fakeWire) Agree(upstream.Info)      {}
+func (w *fakeWire) Vet([]byte) error         { return nil }
 func (w *fakeWire) Stderr() []string         { return nil }
 func (w *fakeWire) Shut()                    {}
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // view is a connection's own catalogue: read at its first use, again after list_changed, and after its time to live.
@@ -64,7 +65,7 @@ func (c *Conn) Catalogue(ctx context.Context) (*upstream.Catalogue, error) {
 func (v *view) get(need int64) (*upstream.Catalogue, *reading) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.current != nil && v.asOf >= need && v.conn.opts.Now().Sub(v.readAt) < v.conn.opts.CatalogueTTL {
+	if v.current != nil && v.asOf >= need && v.conn.opts.Now().Sub(v.readAt) < v.current.Lasts(v.conn.opts.CatalogueTTL) {
 		return v.current, nil
 	}
 	if v.flight == nil {
@@ -77,8 +78,13 @@ func (v *view) get(need int64) (*upstream.Catalogue, *reading) {
 // read carries out a reading. It belongs to the connection, not to the caller who began it.
 func (v *view) read(r *reading) {
 	r.cat, r.err = readTools(v.conn.ctx, v.conn, v.conn.opts.ListTimeout)
-	if v.conn.ctx.Err() != nil && r.err != nil {
+	switch {
+	case r.err == nil:
+		v.vet(r.cat)
+	case v.conn.ctx.Err() != nil:
 		r.err = v.conn.Closed()
+	default:
+		r.err = upstream.AsError(r.err, registry.FailCatalogue).WithStderr(v.conn.wire.Stderr())
 	}
 	v.mu.Lock()
 	if v.flight = nil; r.err == nil {
@@ -86,4 +92,13 @@ func (v *view) read(r *reading) {
 	}
 	v.mu.Unlock()
 	close(r.done)
+}
+
+// vet withholds what cannot be called over this connection.
+func (v *view) vet(cat *upstream.Catalogue) {
+	for i := range cat.Tools {
+		if t := &cat.Tools[i]; t.Err == nil {
+			t.Err = v.conn.wire.Vet(t.InputSchema)
+		}
+	}
 }

@@ -50,6 +50,9 @@ func (w *watch) tellIfSlow() (answered func()) {
 	var over atomic.Bool
 	timer := time.AfterFunc(upstream.DefaultSlowAfter, func() {
 		e := upstream.Fail(registry.FailTimeout, nil, "The server has not answered tools/list within %s.", upstream.DefaultSlowAfter)
+		if c, ok := w.conn.(interface{ Stderr() []string }); ok {
+			e = e.WithStderr(c.Stderr())
+		}
 		w.publish(func(s *State) {
 			if s.Catalogue == nil && !over.Load() {
 				slow(s, e)

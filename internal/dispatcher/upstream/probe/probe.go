@@ -276,7 +276,7 @@ func (w *watch) read(ctx context.Context) error {
 		w.nextRead = now.Add(min(set.Interval, set.TTL))
 		return err
 	}
-	w.nextRead = now.Add(set.TTL)
+	w.nextRead = now.Add(cat.Lasts(set.TTL))
 	whole := *cat
 	if whole.Resources, whole.Prompts, err = link.CountLists(ctx, w.conn, set.ListTimeout); err != nil {
 		w.log.Warn("A list of the server could not be counted", "error", err)

@@ -116,7 +116,7 @@ func TestFailuresAreTold(t *testing.T) {
 		"answers tools/list with nonsense": {mood: upstreamtest.BadPage, want: registry.FailCatalogue},
 		"hangs in initialize": {mood: upstreamtest.Silent, want: registry.FailTimeout,
 			change: func(_ *fixture, o *upstream.Options, _ *Settings) { o.StartTimeout = 3 * time.Second }},
-		"hangs in tools/list": {mood: upstreamtest.HangList, want: registry.FailTimeout,
+		"hangs in tools/list": {mood: upstreamtest.HangList, want: registry.FailTimeout, stderr: "waiting for the index",
 			change: func(_ *fixture, o *upstream.Options, _ *Settings) { o.ListTimeout = 3 * time.Second }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,6 +249,13 @@ func TestAServerThatDoesNotAnswerItsProbes(t *testing.T) {
 	if f.spawner.Started() != 2 {
 		t.Errorf("%d children, want 2", f.spawner.Started())
 	}
+}
+
+// TestTheServersOwnTimeToLiveCounts reads the catalogue again when the server says that it is old, if that is sooner.
+func TestTheServersOwnTimeToLiveCounts(t *testing.T) {
+	f := run(t, upstreamtest.Modern, func(_ *fixture, _ *upstream.Options, s *Settings) { s.TTL, s.Interval = time.Minute, time.Hour })
+	f.until(t, "the server is connected", inPhase(registry.UpstreamConnected))
+	f.clock.Await(20 * time.Second)
 }
 
 func TestModernServerIsProbed(t *testing.T) {

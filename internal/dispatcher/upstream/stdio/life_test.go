@@ -168,6 +168,7 @@ func TestCatalogue(t *testing.T) {
 		want    []string
 		wantErr registry.FailureReason
 		bad     string
+		says    string
 	}{
 		"three pages (G-88)":            {mood: upstreamtest.Paged, want: []string{"tool", "tooltwo", "toolthree"}},
 		"no tools":                      {mood: upstreamtest.NoTools},
@@ -175,7 +176,8 @@ func TestCatalogue(t *testing.T) {
 		"a tool without a schema":       {mood: upstreamtest.NoSchema, want: []string{"bare", "echo"}, bad: "bare"},
 		"a cursor that leads to itself": {mood: upstreamtest.CursorLoop, wantErr: registry.FailCatalogue},
 		"a page without tools":          {mood: upstreamtest.BadPage, wantErr: registry.FailCatalogue},
-		"no answer":                     {mood: upstreamtest.HangList, wantErr: registry.FailTimeout},
+		"no answer":                     {mood: upstreamtest.HangList, wantErr: registry.FailTimeout, says: "waiting for the index"},
+		"a page over 16 MiB":            {mood: upstreamtest.HugePage, wantErr: registry.FailCatalogue, says: "at most 16777216 are read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, _ := dial(t, tc.mood, func(f *fixture) {
@@ -185,7 +187,10 @@ func TestCatalogue(t *testing.T) {
 			})
 			cat, err := conn.Catalogue(t.Context())
 			if tc.wantErr != "" {
-				wantFailure(t, err, tc.wantErr)
+				e := failureOf(t, err, tc.wantErr)
+				if told := e.Message + strings.Join(e.Stderr, "\n"); !strings.Contains(told, tc.says) {
+					t.Errorf("told %q, want %q", told, tc.says)
+				}
 				return
 			}
 			if err != nil {

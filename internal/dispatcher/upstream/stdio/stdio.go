@@ -100,6 +100,7 @@ type frame struct {
 
 func (w *wire) Leaves(upstream.Era) bool { return false }
 func (w *wire) Agree(upstream.Info)      {}
+func (w *wire) Vet([]byte) error         { return nil }
 func (w *wire) Stderr() []string         { return w.process.StderrTail() }
 
 func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {

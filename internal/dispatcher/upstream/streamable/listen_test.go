@@ -24,7 +24,7 @@ func TestServersOwnStream(t *testing.T) {
 	server := newFake()
 	more, tries := make(chan string), make(chan string, 10)
 	server.get = func(w http.ResponseWriter, r *http.Request) {
-		tries <- r.Header.Get(headerLastID)
+		tries <- r.Header.Get("Last-Event-ID")
 		write := startStream(w)
 		for {
 			select {

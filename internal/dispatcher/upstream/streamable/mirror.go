@@ -7,8 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"regexp"
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -64,27 +62,24 @@ func (w *wire) mirrorArguments(ctx context.Context, name string, params []byte, 
 			continue
 		}
 		arguments, _ := jsonrpc.Member(params, "arguments")
-		if err := (&mirroring{headers, map[string]bool{}}).walk(tool.InputSchema, arguments); err != nil {
+		if err := (&mirroring{headers}).walk(tool.InputSchema, arguments); err != nil {
 			return upstream.Fail(registry.FailCatalogue, err, "The tool cannot be called over streamable HTTP: %s.", err)
 		}
 	}
 	return nil
 }
 
-// token is a field name (RFC 9110, section 5.1).
-var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$")
-
-// mirroring collects the headers of one call.
-type mirroring struct {
-	headers map[string]string
-	taken   map[string]bool // names in lower case
-}
+// mirroring collects the headers of one call of a tool that has been vetted.
+type mirroring struct{ headers map[string]string }
 
 // walk goes through the properties of a schema, and adds a header for each that is annotated and has a value.
 func (m *mirroring) walk(schema, value []byte) error {
 	properties, _ := jsonrpc.Member(schema, "properties")
 	for property, sub := range jsonrpc.Members(properties) {
-		inner, _ := jsonrpc.Member(value, property)
+		inner, present := jsonrpc.Member(value, property)
+		if !present {
+			continue
+		}
 		if raw, annotated := jsonrpc.Member(sub, annotation); annotated {
 			name, _ := jsonrpc.String(raw)
 			if err := m.add(name, inner); err != nil {
@@ -99,19 +94,11 @@ func (m *mirroring) walk(schema, value []byte) error {
 }
 
 func (m *mirroring) add(name string, value []byte) error {
-	key := strings.ToLower(name)
 	switch {
-	case !token.MatchString(name):
-		return fmt.Errorf("the %s of a property is no header name", annotation)
-	case m.taken[key]:
-		return fmt.Errorf("two properties have the same %s", annotation)
-	}
-	m.taken[key] = true
-	switch {
-	case value == nil, jsonrpc.IsNull(value):
+	case jsonrpc.IsNull(value):
 		return nil
 	case jsonrpc.IsObject(value), jsonrpc.IsArray(value):
-		return errors.New("an argument that a header mirrors must be a string, a number or a boolean")
+		return errors.New("an argument that a header mirrors must be a string, a whole number or a boolean")
 	}
 	text, ok := jsonrpc.String(value)
 	if !ok {

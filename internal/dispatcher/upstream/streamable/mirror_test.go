@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -20,6 +21,7 @@ import (
 // modern is a server that speaks 2026-07-28 only. It keeps the requests that it gets.
 type modern struct {
 	tools string
+	ttl   string // of tools/list, as a member
 	// answer replaces the answer to tools/call.
 	answer   func(w http.ResponseWriter, r *http.Request, m *jsonrpc.Message)
 	requests chan modernRequest
@@ -45,7 +47,7 @@ func (s *modern) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.Method == "server/discover":
 		reply(w, m.ID, `{"resultType":"complete","supportedVersions":["2027-01-01","2026-07-28"],"capabilities":{"tools":{}}}`)
 	case m.Method == "tools/list":
-		reply(w, m.ID, `{"resultType":"complete","tools":[`+s.tools+`],"ttlMs":1,"cacheScope":"private"}`)
+		reply(w, m.ID, `{"resultType":"complete","tools":[`+s.tools+`]`+s.ttl+`,"cacheScope":"private"}`)
 	case s.answer != nil:
 		s.answer(w, r, &m)
 	default:
@@ -143,17 +145,14 @@ func TestArgumentsAreMirrored(t *testing.T) {
 			properties: `{"a":{"type":"string","x-mcp-header":"Region"},"b":{"type":"integer","x-mcp-header":"n"},"c":{"type":"boolean","x-mcp-header":"Flag"},"d":{"type":"string"}}`,
 			arguments:  `{"a":"eu","b":42,"c":true,"d":"x"}`, want: map[string]string{"Mcp-Param-Region": "eu", "Mcp-Param-N": "42", "Mcp-Param-Flag": "true"}},
 		"null and absent arguments have no header": {
-			properties: `{"a":{"x-mcp-header":"A"},"b":{"x-mcp-header":"B"}}`, arguments: `{"a":null}`, want: map[string]string{}},
+			properties: `{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"B"}}`, arguments: `{"a":null}`, want: map[string]string{}},
 		"a nested property": {
-			properties: `{"a":{"type":"object","properties":{"b":{"x-mcp-header":"B"}}}}`, arguments: `{"a":{"b":" x"}}`, want: map[string]string{"Mcp-Param-B": "=?base64?IHg=?="}},
+			properties: `{"a":{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"B"}}}}`, arguments: `{"a":{"b":" x"}}`, want: map[string]string{"Mcp-Param-B": "=?base64?IHg=?="}},
 		"line breaks cannot make headers": {
-			properties: `{"a":{"x-mcp-header":"A"}}`, arguments: `{"a":"x\r\nEvil: y"}`, want: map[string]string{"Mcp-Param-A": "=?base64?eA0KRXZpbDogeQ==?="}},
+			properties: `{"a":{"type":"string","x-mcp-header":"A"}}`, arguments: `{"a":"x\r\nEvil: y"}`, want: map[string]string{"Mcp-Param-A": "=?base64?eA0KRXZpbDogeQ==?="}},
 		"what looks encoded is encoded": {
-			properties: `{"a":{"x-mcp-header":"A"}}`, arguments: `{"a":"=?base64?eA==?="}`, want: map[string]string{"Mcp-Param-A": "=?base64?PT9iYXNlNjQ/ZUE9PT89?="}},
-		"a name that is none":      {properties: `{"a":{"x-mcp-header":"a b"}}`, arguments: `{}`, says: "no header name"},
-		"an empty name":            {properties: `{"a":{"x-mcp-header":""}}`, arguments: `{}`, says: "no header name"},
-		"two names that are equal": {properties: `{"a":{"x-mcp-header":"X"},"b":{"x-mcp-header":"x"}}`, arguments: `{}`, says: "the same"},
-		"a value that is no word":  {properties: `{"a":{"x-mcp-header":"X"}}`, arguments: `{"a":[1]}`, says: "must be a string"},
+			properties: `{"a":{"type":"string","x-mcp-header":"A"}}`, arguments: `{"a":"=?base64?eA==?="}`, want: map[string]string{"Mcp-Param-A": "=?base64?PT9iYXNlNjQ/ZUE9PT89?="}},
+		"a value that is no word": {properties: `{"a":{"type":"string","x-mcp-header":"X"}}`, arguments: `{"a":[1]}`, says: "must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newModern()
@@ -178,6 +177,65 @@ func TestArgumentsAreMirrored(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestToolsWithAnnotationsThatCannotBeSentAreWithheld wants one such tool to be withheld with a reason, and the others to be served.
+func TestToolsWithAnnotationsThatCannotBeSentAreWithheld(t *testing.T) {
+	const good = `{"type":"string","x-mcp-header":"Region"}`
+	for name, tc := range map[string]struct{ schema, says string }{
+		"no annotation":                   {schema: `{"type":"object"}`},
+		"a string":                        {schema: `{"type":"object","properties":{"a":` + good + `}}`},
+		"nested properties":               {schema: `{"type":"object","properties":{"a":{"type":"object","properties":{"b":` + good + `}}}}`},
+		"a property of that name":         {schema: `{"type":"object","properties":{"x-mcp-header":{"type":"array"}}}`},
+		"a value that looks like one":     {schema: `{"type":"object","default":{"x-mcp-header":""},"properties":{"a":{"const":` + good + `,"enum":[` + good + `]}}}`},
+		"an empty name":                   {schema: `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}`, says: "not empty"},
+		"a name with a space":             {schema: `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`, says: "the name of an HTTP header"},
+		"a name with a line break":        {schema: `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a\r\nb"}}}`, says: "the name of an HTTP header"},
+		"a name that is no string":        {schema: `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":true}}}`, says: "the name of an HTTP header"},
+		"two names that differ in case":   {schema: `{"type":"object","properties":{"a":` + good + `,"b":{"type":"string","x-mcp-header":"REGION"}}}`, says: "the same header, REGION"},
+		"two names at different depths":   {schema: `{"type":"object","properties":{"a":` + good + `,"b":{"properties":{"c":` + good + `}}}}`, says: "the same header"},
+		"a number":                        {schema: `{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}`, says: "string, integer or boolean"},
+		"an object":                       {schema: `{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}`, says: "string, integer or boolean"},
+		"no type":                         {schema: `{"type":"object","properties":{"a":{"x-mcp-header":"A"}}}`, says: "string, integer or boolean"},
+		"several types":                   {schema: `{"type":"object","properties":{"a":{"type":["string"],"x-mcp-header":"A"}}}`, says: "string, integer or boolean"},
+		"the root":                        {schema: `{"type":"object","x-mcp-header":"A"}`, says: "through properties alone"},
+		"items":                           {schema: `{"type":"object","properties":{"a":{"type":"array","items":` + good + `}}}`, says: "/inputSchema/properties/a/items/x-mcp-header"},
+		"allOf":                           {schema: `{"type":"object","allOf":[{"properties":{"a":` + good + `}}]}`, says: "through properties alone"},
+		"a definition":                    {schema: `{"type":"object","$defs":{"a":` + good + `}}`, says: "through properties alone"},
+		"a definition named like data":    {schema: `{"type":"object","$defs":{"default":` + good + `}}`, says: "through properties alone"},
+		"additionalProperties":            {schema: `{"type":"object","additionalProperties":` + good + `}`, says: "through properties alone"},
+		"a conditional":                   {schema: `{"type":"object","then":{"properties":{"a":` + good + `}}}`, says: "through properties alone"},
+		"a keyword that nobody knows yet": {schema: `{"type":"object","futureSchemas":[[{"properties":{"a":` + good + `}}]]}`, says: "through properties alone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newModern()
+			server.tools = `{"name":"other","inputSchema":{"type":"object"}},{"name":"t","inputSchema":` + tc.schema + `}`
+			conn := dial(t, server, nil, Options{})
+			cat, err := conn.Catalogue(t.Context())
+			if err != nil || len(cat.Tools) != 2 || cat.Tools[0].Err != nil {
+				t.Fatalf("catalogue %+v, %v", cat, err)
+			}
+			switch err := cat.Tools[1].Err; {
+			case tc.says == "" && err != nil:
+				t.Errorf("the tool is withheld: %v", err)
+			case tc.says != "" && (!errors.Is(err, catalog.ErrInvalidSchema) || !strings.Contains(err.Error(), tc.says)):
+				t.Errorf("error %v, want %q", err, tc.says)
+			}
+		})
+	}
+	t.Run("but not from a server of an older revision", func(t *testing.T) {
+		server := newFake()
+		server.answer = func(w http.ResponseWriter, _ *http.Request, m *jsonrpc.Message) bool {
+			if m.Method != "tools/list" {
+				return false
+			}
+			reply(w, m.ID, `{"tools":[{"name":"t","inputSchema":{"type":"object","x-mcp-header":1}}]}`)
+			return true
+		}
+		if cat, err := dial(t, server, nil, Options{}).Catalogue(t.Context()); err != nil || cat.Tools[0].Err != nil {
+			t.Errorf("catalogue %+v, %v", cat, err)
+		}
+	})
 }
 
 func TestAMismatchOfHeadersOutdatesTheCatalogue(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
-	headerLastID  = "Last-upstream.Event-Id"
+	headerLastID  = "Last-Event-Id"
 )
 
 const (

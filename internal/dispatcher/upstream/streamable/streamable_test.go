@@ -191,7 +191,7 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 	}
 	tries := 0
 	server.get = func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Header.Get(headerLastID); got != "7" {
+		if got := r.Header.Get("Last-Event-ID"); got != "7" {
 			t.Errorf("Last-Event-ID %q, want 7", got)
 		}
 		if tries++; tries < 3 {

@@ -39,7 +39,8 @@ const (
 	OldVersion  Mood = "old-version"  // answers initialize with an unknown version
 	Modern      Mood = "modern"       // speaks 2026-07-28 only
 	Deaf        Mood = "deaf"         // stops reading after initialize (G-77)
-	HangList    Mood = "hang-list"    // never answers tools/list
+	HangList    Mood = "hang-list"    // never answers tools/list, and says why on standard error
+	HugePage    Mood = "huge-page"    // lists more on one page than a page may hold
 	Chatty      Mood = "chatty"       // reports a change at each tools/list (G-59)
 	StdoutShut  Mood = "stdout-shut"  // closes its standard output at the first call, and lives on
 	Orphan      Mood = "orphan"       // at the first call exits, while a descendant holds its pipes
@@ -213,6 +214,13 @@ func (s *server) list(m *jsonrpc.Message) {
 		s.refuse(m.ID, -32601, "Method not found")
 		return
 	case HangList:
+		fmt.Fprintln(os.Stderr, "waiting for the index")
+		return
+	case HugePage:
+		s.reply(m.ID, `{"tools":[{"name":"huge","description":"`+strings.Repeat("x", 17<<20)+`","inputSchema":{"type":"object"}}]}`)
+		return
+	case Modern:
+		s.reply(m.ID, `{"resultType":"complete","ttlMs":20000,"cacheScope":"public","tools":[`+tool("echo")+`]}`)
 		return
 	case NoSchema:
 		s.reply(m.ID, `{"tools":[{"name":"bare"},{"name":"echo","inputSchema":{"type":"object"}}]}`)
