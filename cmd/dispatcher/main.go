@@ -18,11 +18,13 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	err := Run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv})
-	if err != nil && !errors.Is(err, errShown) {
+	if err == nil {
+		return
+	}
+	code := errShown
+	if !errors.As(err, &code) {
 		fmt.Fprintln(os.Stderr, "dispatcher:", err)
 	}
-	if err != nil {
-		stop()
-		os.Exit(1)
-	}
+	stop()
+	os.Exit(int(code))
 }

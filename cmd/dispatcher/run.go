@@ -22,8 +22,13 @@ type env struct {
 	getenv         func(string) string
 }
 
+// exit is an exit code that says all there is to say: what it means has been printed already.
+type exit int
+
+func (x exit) Error() string { return fmt.Sprintf("exit code %d", int(x)) }
+
 // errShown says that the reason has been printed already.
-var errShown = errors.New("usage was shown")
+const errShown = exit(1)
 
 const usage = `dispatcher puts policy between MCP clients and one MCP server.
 
@@ -31,6 +36,9 @@ At a desk:
   dispatcher registry init --out registry.json -- npx some-server   write a registry file from what the server lists
   dispatcher serve --registry registry.json --stdio -- npx some-server
                                               serve it at http://127.0.0.1:7310/mcp
+  dispatcher audit [--format turtle|json] [FILE]
+                                              write audit records as W3C PROV, or as one JSON array
+  dispatcher audit verify [FILE]              say whether audit records are missing or were changed
 
 In a pod (Toolgate's manager writes these command lines):
   dispatcher install --to PATH                copy this binary to PATH
@@ -50,6 +58,7 @@ var commands = map[string]command{
 	"launch":   launch,
 	"install":  install,
 	"registry": registryCommand,
+	"audit":    auditCommand,
 	"version":  func(_ context.Context, _ []string, e env) error { return say(e.stdout, version) },
 	"help": func(_ context.Context, _ []string, e env) error {
 		return say(e.stdout, strings.TrimSuffix(usage, "\n"))
@@ -73,7 +82,7 @@ func Run(ctx context.Context, args []string, e env) error {
 	}
 	run, ok := commands[name]
 	if !ok {
-		return fmt.Errorf("there is no command %q: serve, launch, install, registry, version or help", name)
+		return fmt.Errorf("there is no command %q: serve, launch, install, registry, audit, version or help", name)
 	}
 	return run(ctx, args[1:], e)
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -36,8 +38,13 @@ func TestMain(m *testing.M) {
 	case os.Getenv(playServer) != "":
 		play()
 	default:
-		os.Exit(m.Run())
+		testscript.Main(m, map[string]func(){"dispatcher": main})
 	}
+}
+
+// The commands that read files, as scripts: what they print, and their exit codes.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true})
 }
 
 // play lists one more tool to clients that can sample, as some servers do.
@@ -78,7 +85,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no such command":                 {[]string{"surf"}, "serve, launch, install, registry, version or help"},
+		"no such command":                 {[]string{"surf"}, "serve, launch, install, registry, audit, version or help"},
 		"serve without a registry":        {[]string{"serve"}, "dispatcher registry init"},
 		"serve with a stray command":      {[]string{"serve", "--registry", "x", "--", "npx"}, "add --stdio"},
 		"stdio without a command":         {[]string{"serve", "--registry", "x", "--stdio"}, "needs the server's command after --"},

@@ -21,6 +21,7 @@ const MaxLine = 8 << 10
 // Log writes records to one writer. It is safe for concurrent use.
 type Log struct {
 	key []byte
+	run string
 
 	mu       sync.Mutex
 	out      io.Writer
@@ -34,7 +35,9 @@ type Log struct {
 func New(out io.Writer) *Log {
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
-	return &Log{key: key, out: out}
+	var run [8]byte
+	_, _ = rand.Read(run[:]) // likewise
+	return &Log{key: key, run: hex.EncodeToString(run[:]), out: out}
 }
 
 // Digest is the keyed digest of a value: hmac-sha256:<hex>, empty for nil.
@@ -47,28 +50,28 @@ func (l *Log) Digest(value []byte) string {
 	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Write appends one record to the chain. A record that cannot be written is counted, the next one that can is preceded by
+// Write appends one record to the chain, and gives its sequence. A record that cannot be written is counted, the next one that can is preceded by
 // a gap record, and the error is returned so that the caller can refuse what must not happen unrecorded.
-func (l *Log) Write(r Record) error {
+func (l *Log) Write(r Record) (sequence uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost > 0 {
 		gap := Record{Time: r.Time, Server: r.Server, Outcome: Gap, Lost: l.lost}
 		if err := l.append(gap); err != nil {
 			l.lost++
-			return fmt.Errorf("writing audit gap: %w", err)
+			return 0, fmt.Errorf("writing audit gap: %w", err)
 		}
 		l.lost = 0
 	}
 	if err := l.append(r); err != nil {
 		l.lost++
-		return fmt.Errorf("writing audit record: %w", err)
+		return 0, fmt.Errorf("writing audit record: %w", err)
 	}
-	return nil
+	return l.sequence, nil
 }
 
 func (l *Log) append(r Record) error {
-	r.Sequence, r.Previous = l.sequence+1, l.previous
+	r.Run, r.Sequence, r.Previous = l.run, l.sequence+1, l.previous
 	line, err := encode(r)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
@@ -34,8 +35,9 @@ const (
 // Record is one line. Sizes are in bytes, Duration in milliseconds with fractions.
 type Record struct {
 	Time time.Time `json:"time"`
-	// Sequence counts the records of this process from 1; Previous is the hash of the line before (sha256:<hex>, empty for
-	// the first). Both are set by Log.
+	// Run names the process that wrote the record, by a random word of its start. Sequence counts its records from 1;
+	// Previous is the hash of its line before (sha256:<hex>, empty for the first). Log sets all three.
+	Run      string `json:"run"`
 	Sequence uint64 `json:"seq"`
 	Previous string `json:"prev,omitempty"`
 
@@ -61,6 +63,13 @@ type Record struct {
 	ResultBytes     int    `json:"result_bytes,omitempty"`
 	RegistryDigest  string `json:"registry_digest,omitempty"`
 	ToolDigest      string `json:"tool_digest,omitempty"`
+
+	// Arguments and Result are there only where spec.audit.payloads asks for them, with what it redacts left out.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+
+	// StartedAs is the Sequence of the record that said that this call was started.
+	StartedAs uint64 `json:"started_as,omitempty"`
 
 	// Lost is how many records a gap stands for.
 	Lost uint64 `json:"lost,omitempty"`

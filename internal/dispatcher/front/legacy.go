@@ -42,7 +42,7 @@ func checkVersionHeader(r *http.Request) *policy.Refusal {
 }
 
 func unsupportedVersion(version string) *policy.Refusal {
-	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions, Requested: version,
+	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions,
 		Message: fmt.Sprintf("Protocol version %q is not supported. Supported: %s.", version, strings.Join(supportedVersions, ", "))}
 }
 

@@ -36,6 +36,8 @@ type exchange struct {
 	// decided is the digest of the catalogue that the decision was made on.
 	decided string
 	era     upstream.Era
+	// startedAs is the sequence of the record that said that the call is forwarded; 0 where there is none.
+	startedAs uint64
 }
 
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.

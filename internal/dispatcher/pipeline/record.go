@@ -20,7 +20,8 @@ func (x *exchange) recordStart() *policy.Refusal {
 	}
 	r := x.base(audit.Started)
 	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
-	err := x.Audit.Write(r)
+	var err error
+	x.startedAs, err = x.Audit.Write(r)
 	if err == nil || !x.decision.Effective.Destructive {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 		return
 	}
 	r := x.base(outcome)
-	r.Stages = x.decision.Stages
+	r.Stages, r.StartedAs = x.decision.Stages, x.startedAs
 	r.Duration = milliseconds(now.Sub(x.start))
 	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
 	r.ResultDigest, r.ResultBytes = x.Audit.Digest(a.Result), len(a.Result)
@@ -100,7 +101,7 @@ func (p *Pipeline) RecordAsk(c Caller, event upstream.Event, reply upstream.Repl
 }
 
 func (p *Pipeline) write(r audit.Record) {
-	if err := p.Audit.Write(r); err != nil {
+	if _, err := p.Audit.Write(r); err != nil {
 		p.Log.Error("audit record lost", "method", r.Method, "err", err)
 	}
 }

@@ -92,9 +92,8 @@ type Refusal struct {
 	Message string
 	// Violations are those of the arguments, for SchemaError.
 	Violations []schema.Violation
-	// Supported are the protocol versions that would be right, for UnsupportedVersion; Requested is the one that was asked for.
+	// Supported are the protocol versions that would be right, for UnsupportedVersion.
 	Supported []string
-	Requested string
 }
 
 // details is the machine-readable part of a refusal: `data` of a JSON-RPC error, and the reason in a result's `_meta`.
@@ -108,7 +107,6 @@ type details struct {
 	Path       string             `json:"path,omitempty"`
 	Violations []schema.Violation `json:"violations,omitempty"`
 	Supported  []string           `json:"supported,omitempty"`
-	Requested  string             `json:"requested,omitempty"`
 	TraceID    string             `json:"traceId,omitempty"`
 }
 
@@ -116,7 +114,7 @@ type details struct {
 func (r *Refusal) Details(server, traceID string) []byte {
 	data, err := json.Marshal(details{
 		Kind: r.Kind, Stage: r.Stage, Reason: r.Reason, Server: server, Tool: r.Tool, Rule: r.Rule,
-		Path: r.Path, Violations: r.Violations, Supported: r.Supported, Requested: r.Requested, TraceID: traceID,
+		Path: r.Path, Violations: r.Violations, Supported: r.Supported, TraceID: traceID,
 	})
 	if err != nil {
 		panic("policy: encoding plain strings: " + err.Error()) // strings and slices of them always encode
