@@ -96,6 +96,11 @@ func TestEndOfAChild(t *testing.T) {
 			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
 			want: end{Tail: []string{"flushed"}},
 		},
+		"may write after the end of stdin": {
+			mode: "last-words", grace: time.Hour,
+			act:  func(t *testing.T, p *Process) { mustClose(t, p) },
+			want: end{Tail: []string{"said"}},
+		},
 		"never reads and heeds nothing": {
 			mode: "never-reads",
 			act: func(t *testing.T, p *Process) {

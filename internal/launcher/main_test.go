@@ -77,6 +77,15 @@ func init() {
 			echo()
 			fmt.Fprintln(os.Stderr, "flushed")
 		},
+		"last-words": func() { // says much on stdout after the end of stdin
+			echo()
+			for range 1000 {
+				if _, err := fmt.Println(strings.Repeat("y", 1000)); err != nil {
+					os.Exit(5)
+				}
+			}
+			fmt.Fprintln(os.Stderr, "said")
+		},
 		"fd-flags":    fdFlags,
 		"open-stdio":  openStdio,
 		"tree":        tree,

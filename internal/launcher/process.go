@@ -5,9 +5,14 @@ package launcher
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
+	"time"
 )
+
+// lastWords is how long stdout is still taken once the child has ended.
+const lastWords = 500 * time.Millisecond
 
 // Process is one run of the server, on the dispatcher's side. Its methods may
 // be called from any goroutine. Close must be called in the end, also for one
@@ -52,29 +57,40 @@ func (p *Process) ExitErr() *ExitError {
 // at most 1 KiB. It is the server's own word, made fit to show.
 func (p *Process) StderrTail() []string { return p.tail.snapshot() }
 
-// Close closes both pipes and asks for the end of the child with all its
+// Close closes the child's stdin and asks for the end of the child with all its
 // descendants: SIGTERM after a fifth of the launcher's grace, SIGKILL after it.
+// What the child still writes is thrown away until it has ended, so that its
+// last words do not fail on a broken pipe, which some servers print a trace of.
 // It does not wait for that; Exited does. Further calls do nothing.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
-		p.closeErr = closeBoth(p.stdin, p.stdout)
+		if err := p.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			p.closeErr = err
+		}
 		p.end()
+		go p.drain()
 	})
 	return p.closeErr
+}
+
+// drain takes stdout until it ends, or until a little after the child has ended:
+// a descendant that lives on may hold it open.
+func (p *Process) drain() {
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-p.exited:
+			_ = p.stdout.SetReadDeadline(time.Now().Add(lastWords)) // a pipe of ours takes deadlines
+		case <-stop:
+		}
+	}()
+	_, _ = io.Copy(io.Discard, p.stdout) // nobody wants it
+	_ = p.stdout.Close()                 // it may be closed already
 }
 
 // finish makes the child's end known. It is called once.
 func (p *Process) finish(e *ExitError) {
 	p.exit = e
 	close(p.exited)
-}
-
-func closeBoth(a, b *os.File) error {
-	var errs []error
-	for _, f := range []*os.File{a, b} {
-		if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -127,6 +127,20 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 		}
 		return x.list(catalogue)
 	case MethodCallTool:
+		return x.callTool(ctx, conn)
+	default:
+		return x.forward(ctx, conn)
+	}
+}
+
+// headerMismatch is how a server of revision 2026-07-28 says that it did nothing, because the headers of a call did not fit
+// its body: they came from a definition that is not its own any more.
+const headerMismatch = -32020
+
+// callTool decides by the connection's own catalogue, and carries the call out. After a mismatch of headers the catalogue is
+// another: the call is decided on by that one, and tried once more.
+func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
+	for again := false; ; again = true {
 		catalogue, err := conn.Catalogue(ctx)
 		if err != nil {
 			return x.failed(err)
@@ -137,9 +151,10 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 		if x.decision.Refusal != nil {
 			return Answer{Refusal: x.decision.Refusal}
 		}
-		return x.call(ctx, conn)
-	default:
-		return x.forward(ctx, conn)
+		answer := x.call(ctx, conn)
+		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != headerMismatch {
+			return answer
+		}
 	}
 }
 

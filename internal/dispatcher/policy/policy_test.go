@@ -320,10 +320,20 @@ func TestCheckResult(t *testing.T) {
 		"an error result is exempt":           {result: `{"content":[],"isError":true}`, mode: registry.Enforce},
 		"a missing structuredContent is told": {result: `{"content":[]}`, mode: registry.Warn, wantViolations: 1},
 		"a missing structuredContent refuses": {result: `{"content":[]}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
-		"a wrong structuredContent refuses":   {result: `{"structuredContent":{"sum":"3"}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
+		"a wrong structuredContent refuses":   {result: `{"content":[],"structuredContent":{"sum":"3"}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
 		"off looks at nothing":                {result: `{"structuredContent":{"sum":"3"}}`, mode: registry.Off},
-		"isError false is no exemption":       {result: `{"isError":false,"structuredContent":{}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
-		"isError as text is no exemption":     {result: `{"isError":"true","structuredContent":{}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
+		"isError false is no exemption":       {result: `{"content":[],"isError":false,"structuredContent":{}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
+		"isError as text is no exemption":     {result: `{"content":[],"isError":"true","structuredContent":{}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 2},
+		"no content is told":                  {result: `{"structuredContent":{"sum":3}}`, mode: registry.Warn, wantViolations: 1},
+		"no content refuses":                  {result: `{"structuredContent":{"sum":3}}`, mode: registry.Enforce, wantRefused: true, wantViolations: 1},
+		"no content is passed":                {result: `{"structuredContent":{"sum":3}}`, mode: registry.Off},
+		"nothing at all is told":              {result: `{}`, mode: registry.Warn, wantViolations: 2},
+		"an error without content is told":    {result: `{"isError":true}`, mode: registry.Warn, wantViolations: 1},
+		"a block without a type is told":      {result: `{"content":[{"text":"a"}],"isError":true}`, mode: registry.Warn, wantViolations: 1},
+		"content as text always refuses":      {result: `{"content":"done","structuredContent":{"sum":3}}`, mode: registry.Off, wantRefused: true, wantViolations: 1},
+		"content as null always refuses":      {result: `{"content":null,"isError":true}`, mode: registry.Off, wantRefused: true, wantViolations: 1},
+		"a block as text always refuses":      {result: `{"content":["done"]}`, mode: registry.Off, wantRefused: true, wantViolations: 1},
+		"a vendor block passes":               {result: `{"content":[{"type":"x-graph"}],"structuredContent":{"sum":3}}`, mode: registry.Enforce},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

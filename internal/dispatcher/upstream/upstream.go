@@ -29,7 +29,8 @@ type Process interface {
 	ExitMessage() string
 	// StderrTail are the child's last lines on standard error.
 	StderrTail() []string
-	// Close ends the child with all its descendants and may be called more than once.
+	// Close closes Stdin, ends the child with all its descendants, and takes Stdout until then: its last words must not fail
+	// on a broken pipe. It waits for none of that, and may be called more than once.
 	Close() error
 }
 

@@ -252,6 +252,9 @@ func (c *Conn) Settle(p *Call, a Answer) {
 	c.mu.Lock()
 	delete(c.calls, p.id)
 	c.mu.Unlock()
+	if a.Error != nil && a.Error.Code == codeHeaderMismatch && c.Info().Era == upstream.Modern {
+		c.Outdate() // the headers came from the catalogue
+	}
 	p.settled.Store(true)
 	select {
 	case p.answer <- a:

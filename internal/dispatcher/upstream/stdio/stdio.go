@@ -13,7 +13,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"regexp"
 	"strconv"
 	"sync/atomic"
@@ -225,11 +224,6 @@ func (w *wire) Shut() {
 	}
 	if err := w.process.Close(); err != nil {
 		w.log.Warn("A child could not be ended", "error", err)
-	}
-	for _, pipe := range []*os.File{w.process.Stdin(), w.process.Stdout()} {
-		if err := pipe.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-			w.log.Debug("A pipe could not be closed", "error", err)
-		}
 	}
 }
 

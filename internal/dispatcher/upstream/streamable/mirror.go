@@ -23,9 +23,6 @@ const (
 	annotation   = "x-mcp-header"
 )
 
-// codeHeaderMismatch is how a server says that headers and body differ: the tool's definition has changed.
-const codeHeaderMismatch = -32020
-
 // mirror gives the headers that mirror the body, as revision 2026-07-28 asks of clients (Transports, streamable HTTP).
 func (w *wire) mirror(ctx context.Context, p *link.Call) (map[string]string, error) {
 	if !w.modern() {

@@ -242,7 +242,7 @@ func TestAMismatchOfHeadersOutdatesTheCatalogue(t *testing.T) {
 	server := newModern()
 	server.answer = func(w http.ResponseWriter, _ *http.Request, m *jsonrpc.Message) {
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: codeHeaderMismatch, Message: "mismatch"}))
+		_, _ = w.Write(jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: -32020, Message: "mismatch"}))
 	}
 	conn := dial(t, server, nil, Options{})
 	before, err := conn.Catalogue(t.Context())

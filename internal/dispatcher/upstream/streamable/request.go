@@ -142,9 +142,6 @@ func (w *wire) refused(resp *http.Response, p *link.Call) error {
 		w.conn.Fail(e)
 		return e
 	case isError && p != nil:
-		if m.Error.Code == codeHeaderMismatch {
-			w.conn.Outdate() // no retry: the next call is to be decided on by the definition as it is now
-		}
 		w.conn.Settle(p, link.Answer{Reply: upstream.Reply{Error: m.Clone().Error}})
 		return nil
 	}

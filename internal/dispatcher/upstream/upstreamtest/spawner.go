@@ -8,6 +8,7 @@ package upstreamtest
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -144,7 +145,14 @@ func (c *Child) StderrTail() []string { return c.stderr.lines() }
 
 // Close ends the child with its group.
 func (c *Child) Close() error {
-	c.once.Do(c.Kill)
+	c.once.Do(func() {
+		c.Kill()
+		_ = c.stdin.Close() // it may be closed already
+		go func() {
+			_, _ = io.Copy(io.Discard, c.stdout)
+			_ = c.stdout.Close()
+		}()
+	})
 	return nil
 }
 
