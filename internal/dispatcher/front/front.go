@@ -10,6 +10,7 @@ package front
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -19,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -29,6 +31,7 @@ const (
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
+	headerLastID  = "Last-Event-ID"
 )
 
 // Connections give connections to the server by the ownership table of architecture.md.
@@ -114,8 +117,26 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	if s := h.sessionOf(w, r); s != nil {
 		defer s.Use()()
-		s.ServeStandalone(w, r)
+		h.carry(s, w, r)
 	}
+}
+
+// carry writes a stream of a session: its own, or the one that the client resumes, however that began (MCP 2025-11-25,
+// Resumability and Redelivery).
+func (h *Handler) carry(s *session.Session, w http.ResponseWriter, r *http.Request) {
+	carrier, lastID := (*stream.Carrier)(nil), edge.Header(r.Header, headerLastID)
+	if lastID == "" {
+		carrier = s.Standalone()
+	} else {
+		var err error
+		if carrier, err = s.Streams().Resume(lastID); err != nil {
+			h.refuseHTTP(w, http.StatusBadRequest, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "EventUnknown",
+				Message: fmt.Sprintf("What followed event %q is not kept any more, or there was no such event in this session. "+
+					"Send the request again if its answer is missing, and open the session's own stream without Last-Event-ID.", lastID)})
+			return
+		}
+	}
+	carrier.Run(r.Context(), w)
 }
 
 // delete ends a session.

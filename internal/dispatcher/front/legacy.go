@@ -105,6 +105,7 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 		return
 	}
 	defer finish()
+	in.reply.Resumable(s.Streams(), s.Primed())
 	request.Source, request.Owner, in.session = s, c, true
 	h.do(ctx, in, request)
 }

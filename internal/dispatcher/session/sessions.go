@@ -4,8 +4,7 @@
 // Package session keeps the sessions of clients that speak a revision up to 2025-11-25: their requests under way, their
 // streams, what the server asks and tells them on its own, and their end.
 //
-// It owns no HTTP beyond the stream that it writes and reads no message of a client: that is the front's. What may pass is
-// for the pipeline to decide. It never imports Kubernetes, the API or the launcher.
+// It owns no HTTP and reads no message of a client: that is the front's. What may pass is for the pipeline to decide. It never imports Kubernetes, the API or the launcher.
 package session
 
 import (
@@ -21,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -42,6 +42,7 @@ type Sessions struct {
 	mu       sync.Mutex
 	byID     map[string]*Session
 	draining bool
+	kept     stream.Total
 }
 
 // New gives a set without sessions.
@@ -69,6 +70,8 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 		ID: newID(), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.streams = stream.NewStore(&a.kept, func() { a.Metrics.Dropped("not_fetched") })
+	s.standalone = s.streams.Open(s.Primed())
 	hello := upstream.Hello{ProtocolVersion: version, Capabilities: client.Capabilities, ClientInfo: client.info}
 	conn, release, err := a.Connect(ctx, hello, s)
 	if err != nil {
@@ -147,7 +150,7 @@ func (a *Sessions) Closed() bool {
 // Tell sends a notification of the dispatcher's own to every session.
 func (a *Sessions) Tell(message []byte) {
 	for _, s := range a.list() {
-		s.deliver(nil, message)
+		s.tell(message)
 	}
 }
 
