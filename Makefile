@@ -38,7 +38,11 @@ conformance: ## Run MCP's official conformance suite through the dispatcher, as 
 	@hack/conformance.sh
 
 .PHONY: bench
-bench: ## Run the benchmarks of the engines and the data plane
+bench: ## Measure the dispatcher beside other proxies, in some minutes (BENCH=full: all combinations)
+	@hack/bench.sh
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks of the engines and the data plane
 	@go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: fuzz
