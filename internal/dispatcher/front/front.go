@@ -25,9 +25,11 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
+// HeaderSession names the session that a request belongs to.
+const HeaderSession = "Mcp-Session-Id"
+
 // Header names of MCP (Transports, Streamable HTTP), in Go's canonical form.
 const (
-	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
@@ -48,10 +50,12 @@ type Config struct {
 	Pipeline    *pipeline.Pipeline
 	Connections Connections
 	// Info is what the server said of itself last, false while it has said nothing.
-	Info    func() (upstream.Info, bool)
-	Guard   *edge.Guard
-	Metrics *metrics.Metrics
-	Log     *slog.Logger
+	Info  func() (upstream.Info, bool)
+	Guard *edge.Guard
+	// SessionName is that of session.Config.
+	SessionName func(random string) string
+	Metrics     *metrics.Metrics
+	Log         *slog.Logger
 }
 
 // Handler answers at /mcp. It is safe for concurrent use.
@@ -62,7 +66,7 @@ type Handler struct {
 
 // New gives a handler without sessions.
 func New(c Config) *Handler {
-	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Metrics: c.Metrics, Log: c.Log})}
+	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Name: c.SessionName, Metrics: c.Metrics, Log: c.Log})}
 }
 
 // ServeHTTP answers one HTTP request of a client.
@@ -102,6 +106,11 @@ func (h *Handler) refuseHTTP(w http.ResponseWriter, status int, refusal *policy.
 func (h *Handler) errorHTTP(w http.ResponseWriter, status int, refusal *policy.Refusal) {
 	body := jsonrpc.AppendError(nil, jsonrpc.ID{}, refusal.JSONRPC(h.Pipeline.ServerName(), ""))
 	response.WriteJSON(w, status, body)
+}
+
+// SessionGone answers a request whose session was held by a replica that has gone: the client then begins another.
+func (h *Handler) SessionGone(w http.ResponseWriter, _ *http.Request) {
+	h.refuseHTTP(w, http.StatusNotFound, sessionNotFound())
 }
 
 // get opens the stream of a session for what the server sends on its own.
@@ -157,7 +166,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session.Ses
 		h.refuseHTTP(w, http.StatusBadRequest, refusal)
 		return nil
 	}
-	id := edge.Header(r.Header, headerSession)
+	id := edge.Header(r.Header, HeaderSession)
 	if id == "" {
 		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
 		return nil

@@ -62,7 +62,7 @@ func (h *Handler) legacy(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	id := edge.Header(in.http.Header, headerSession)
+	id := edge.Header(in.http.Header, HeaderSession)
 	if id == "" {
 		h.withoutSession(in)
 		return
