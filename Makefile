@@ -33,16 +33,8 @@ test: ## Run every test that needs no kubelet, on a real API server
 e2e: ## Run the tests that need a real cluster
 	@hack/e2e.sh
 
-.PHONY: conformance
-conformance: ## Run MCP's official conformance suite through the dispatcher, as server and as client
-	@hack/conformance.sh
-
 .PHONY: bench
-bench: ## Measure the dispatcher beside other proxies, in some minutes (BENCH=full: all combinations)
-	@hack/bench.sh
-
-.PHONY: bench-go
-bench-go: ## Run the Go benchmarks of the engines and the data plane
+bench: ## Run the benchmarks of the engines and the data plane
 	@go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: fuzz

@@ -60,6 +60,8 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	orElse(&e.Validation.Arguments, ValidationEnforce)
 	orElse(&e.Validation.Results, ValidationWarn)
 	orElse(&e.Validation.Formats, FormatAnnotate)
+	orElse(&e.Audit.Payloads, PayloadsNone)
+	orElse(&e.Audit.OnFailure, AuditBlockDestructive)
 	return e
 }
 

@@ -29,6 +29,7 @@ gating: {unannotated: Destructive, scope: Destructive, blockedTools: List}
 expose: {tools: Allow, resources: Allow, prompts: Allow, completions: Allow}
 clientFeatures: {sampling: Allow, samplingTools: Deny, elicitationForm: Allow, elicitationUrl: Deny, roots: Allow}
 validation: {arguments: Enforce, results: Warn, formats: Annotate}
+audit: {payloads: None, onFailure: BlockDestructive}
 `
 
 func TestEffectiveServer(t *testing.T) {

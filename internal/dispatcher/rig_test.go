@@ -140,12 +140,6 @@ type rig struct {
 
 func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
 	t.Helper()
-	return startWith(t, s, change, func(*Options) {})
-}
-
-// startWith starts one with options of the test's own.
-func startWith(t *testing.T, s *spawner, change func(*registry.Document), adjust func(*Options)) *rig {
-	t.Helper()
 	if s.definitions == nil {
 		s.definitions = []string{dispatchertest.Echo, dispatchertest.Remove}
 	}
@@ -158,13 +152,10 @@ func startWith(t *testing.T, s *spawner, change func(*registry.Document), adjust
 		}
 		return l
 	}
-	o := Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s,
-		Listeners: Listeners{MCP: listen(), Admin: listen(), Probe: listen()},
-		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	adjust(&o)
-	l := o.Listeners
+	l := Listeners{MCP: listen(), Admin: listen(), Probe: listen()}
 	r.base, r.admin, r.kube = "http://"+l.MCP.Addr().String(), "http://"+l.Admin.Addr().String(), "http://"+l.Probe.Addr().String()
-	d := New(o)
+	d := New(Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s, Listeners: l,
+		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()

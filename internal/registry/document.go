@@ -104,6 +104,7 @@ type Policy struct {
 	Expose     Expose     `json:"expose"`
 	Client     Client     `json:"clientFeatures"`
 	Validation Validation `json:"validation"`
+	Audit      Audit      `json:"audit,omitzero"`
 	// Passthrough are methods that are let through unchecked, sorted.
 	Passthrough []string `json:"passthrough,omitempty"`
 }
@@ -169,6 +170,26 @@ type Validation struct {
 	Arguments     Mode `json:"arguments"`
 	Results       Mode `json:"results"`
 	AssertFormats bool `json:"assertFormats,omitempty"`
+}
+
+// AuditFailure says which calls do not happen when they cannot be recorded.
+type AuditFailure string
+
+// Block refuses every call that cannot be recorded, BlockDestructive (also where nothing is said) those that count as
+// destructive, Continue none.
+const (
+	AuditBlock            AuditFailure = "Block"
+	AuditBlockDestructive AuditFailure = "BlockDestructive"
+	AuditContinue         AuditFailure = "Continue"
+)
+
+// Audit says what is recorded beside digests and sizes. The zero value records no values.
+type Audit struct {
+	Arguments bool `json:"arguments,omitempty"`
+	Results   bool `json:"results,omitempty"`
+	// Redact are JSON Pointers (RFC 6901) and, without a leading slash, names of members that are left out, sorted.
+	Redact    []string     `json:"redact,omitempty"`
+	OnFailure AuditFailure `json:"onFailure,omitempty"`
 }
 
 // Revision is what is admitted for one revision of the server.

@@ -46,6 +46,7 @@ func (d *Document) sorted() *Document {
 	s := *d
 	s.Server.Capabilities = slices.Sorted(slices.Values(d.Server.Capabilities))
 	s.Policy.Passthrough = slices.Sorted(slices.Values(d.Policy.Passthrough))
+	s.Policy.Audit.Redact = slices.Sorted(slices.Values(d.Policy.Audit.Redact))
 	s.Upstream.Headers = slices.Clone(d.Upstream.Headers)
 	slices.SortStableFunc(s.Upstream.Headers, func(a, b HeaderFile) int { return cmp.Compare(a.Name, b.Name) })
 	s.RuleSets = slices.Clone(d.RuleSets)

@@ -82,6 +82,16 @@ func (p *Policy) faults() []error {
 			add("policy.validation.%s %q is not one of %s, %s, %s", field, mode, Enforce, Warn, Off)
 		}
 	}
+	switch p.Audit.OnFailure {
+	case "", AuditBlock, AuditBlockDestructive, AuditContinue:
+	default:
+		add("policy.audit.onFailure %q is not one of %s, %s, %s", p.Audit.OnFailure, AuditBlock, AuditBlockDestructive, AuditContinue)
+	}
+	for i, entry := range p.Audit.Redact {
+		if entry == "" {
+			add("policy.audit.redact/%d is empty", i)
+		}
+	}
 	for field, n := range map[string]int{
 		"timeoutSeconds":            p.TimeoutSeconds,
 		"limits.requestsPerMinute":  p.Limits.RequestsPerMinute,

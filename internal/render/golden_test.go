@@ -95,6 +95,7 @@ func listening() *mcpv1alpha1.MCPServer {
 			TerminationGracePeriodSeconds: new(int64(120)),
 		},
 		Dispatcher: mcpv1alpha1.DispatcherSettings{LogLevel: "debug", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}},
+		Audit:      mcpv1alpha1.Audit{Payloads: mcpv1alpha1.PayloadsArguments, Redact: []string{"iban", "/a/b"}, OnFailure: mcpv1alpha1.AuditBlock},
 		Service:    mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}},
 	})
 }
@@ -128,7 +129,7 @@ func TestChildren(t *testing.T) {
 				t.Fatal(err)
 			}
 			var all []string
-			for _, object := range []any{d, render.Service(s), render.Peers(s), render.ServiceAccount(s), render.NetworkPolicy(s, platform)} {
+			for _, object := range []any{d, render.Service(s), render.ServiceAccount(s), render.NetworkPolicy(s, platform)} {
 				all = append(all, string(asYAML(t, object)))
 			}
 			golden(t, name+".yaml", []byte(strings.Join(all, "---\n")))

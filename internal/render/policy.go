@@ -50,8 +50,23 @@ func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
 			Results:       registry.Mode(spec.Validation.Results),
 			AssertFormats: spec.Validation.Formats == mcpv1alpha1.FormatAssert,
 		},
+		Audit:       audit(spec.Audit),
 		Passthrough: slices.Clone(spec.Passthrough),
 	}
+}
+
+// audit leaves out what is the default, so that a document is read by dispatchers that know no audit settings yet. A value of
+// onFailure that is not known here is passed on, so that the document is refused rather than loosened.
+func audit(a mcpv1alpha1.Audit) registry.Audit {
+	out := registry.Audit{
+		Arguments: a.Payloads == mcpv1alpha1.PayloadsArguments || a.Payloads == mcpv1alpha1.PayloadsAll,
+		Results:   a.Payloads == mcpv1alpha1.PayloadsResults || a.Payloads == mcpv1alpha1.PayloadsAll,
+		Redact:    slices.Clone(a.Redact),
+	}
+	if a.OnFailure != mcpv1alpha1.AuditBlockDestructive {
+		out.OnFailure = registry.AuditFailure(a.OnFailure)
+	}
+	return out
 }
 
 // limits divides what counts across all replicas; sessions and sizes are counted by each.

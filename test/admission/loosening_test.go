@@ -113,6 +113,9 @@ var loosening = map[string]class{
 	"MCPServer.validation.arguments":           strictness,
 	"MCPServer.validation.results":             strictness,
 	"MCPServer.validation.formats":             looser("Assert", "Annotate"),
+	"MCPServer.audit.payloads":                 neutral,
+	"MCPServer.audit.redact":                   neutral,
+	"MCPServer.audit.onFailure":                looser("Block", "BlockDestructive", "Continue"),
 	"MCPServer.ruleSets":                       removing,
 
 	"MCPTool.serverRef.name":        neutral,

@@ -53,7 +53,10 @@ func TestDrainLosesNoCall(t *testing.T) {
 			}
 			c.release()
 			group.Wait()
-			d.stop()
+			<-d.exited
+			if d.err != nil {
+				t.Errorf("the dispatcher ended with %v", d.err)
+			}
 			noProcesses(t, c)
 		})
 	}

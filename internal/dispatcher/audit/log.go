@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -84,12 +85,24 @@ func (l *Log) append(r Record) error {
 	return nil
 }
 
-// encode gives the line, at most MaxLine long: first the stages' messages go, then every text is cut, and what names the
-// message stays.
+// encode gives the line, at most MaxLine long: first the payloads go, then the stages' messages, then every text is cut, and
+// what names the message stays.
 func encode(r Record) ([]byte, error) {
 	line, err := marshal(r)
 	if err != nil || len(line) <= MaxLine {
 		return line, err
+	}
+	for _, payload := range []struct {
+		name  string
+		value *json.RawMessage
+	}{{"result", &r.Result}, {"arguments", &r.Arguments}} {
+		if *payload.value == nil {
+			continue
+		}
+		*payload.value, r.Omitted = nil, append(slices.Clone(r.Omitted), payload.name)
+		if line, err = marshal(r); err != nil || len(line) <= MaxLine {
+			return line, err
+		}
 	}
 	stages := r.Stages
 	r.Stages = nil

@@ -4,8 +4,8 @@
 // Package audit writes one record for every message of consequence, as JSON lines in which each record carries the hash of
 // the one before.
 //
-// It owns the shape of the record, the chain and the keyed digests. It never holds arguments or results themselves, and
-// imports nothing of the project but policy's words for stages.
+// It owns the shape of the record, the chain, the keyed digests, and what of arguments and results is left out where a
+// document asks for them. It imports nothing of the project but policy's words for stages and the document.
 package audit
 
 import (
@@ -64,9 +64,11 @@ type Record struct {
 	RegistryDigest  string `json:"registry_digest,omitempty"`
 	ToolDigest      string `json:"tool_digest,omitempty"`
 
-	// Arguments and Result are there only where spec.audit.payloads asks for them, with what it redacts left out.
+	// Arguments and Result are there only where spec.audit.payloads asks for them, with what it redacts left out; Omitted names
+	// those that were asked for and did not fit.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
+	Omitted   []string        `json:"omitted,omitempty"`
 
 	// StartedAs is the Sequence of the record that said that this call was started.
 	StartedAs uint64 `json:"started_as,omitempty"`

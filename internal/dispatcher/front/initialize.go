@@ -35,7 +35,7 @@ func (h *Handler) initialize(in *incoming) {
 		return
 	}
 	defer s.Use()()
-	in.reply.Header().Set(HeaderSession, s.ID)
+	in.reply.Header().Set(headerSession, s.ID)
 	h.sendResult(in, h.welcome(s))
 }
 

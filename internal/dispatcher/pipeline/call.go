@@ -38,6 +38,8 @@ type exchange struct {
 	era     upstream.Era
 	// startedAs is the sequence of the record that said that the call is forwarded; 0 where there is none.
 	startedAs uint64
+	// sent says that the server may have begun to act on the call.
+	sent bool
 }
 
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
@@ -129,6 +131,9 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 	case MethodCallTool:
 		return x.callTool(ctx, conn)
 	default:
+		if refusal := x.recordStart(); refusal != nil {
+			return Answer{Refusal: refusal}
+		}
 		return x.forward(ctx, conn)
 	}
 }
@@ -184,6 +189,7 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	defer cancel(nil)
 	defer x.Deadline.start(timeout, func() { cancel(errTimeout) })()
 	start := x.Now()
+	x.sent = true
 	reply, err := conn.Call(ctx, upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner})
 	answer := Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
 	switch {
@@ -236,6 +242,8 @@ func (x *exchange) outcome(a Answer) audit.Outcome {
 	switch {
 	case a.Cancelled:
 		return audit.Cancelled
+	case a.Refusal != nil && a.Refusal.Kind == policy.TransportError && x.sent && x.Call.Method == MethodCallTool:
+		return audit.Unknown // the way was lost while the call was under way
 	case a.Refusal != nil:
 		return refusalOutcome(a.Refusal)
 	case a.Error != nil:

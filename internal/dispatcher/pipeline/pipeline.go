@@ -48,6 +48,7 @@ type Pipeline struct {
 	Config
 	schemas  *registry.SchemaCache
 	engine   atomic.Pointer[policy.Engine]
+	payloads atomic.Pointer[audit.Payloads]
 	lastPoll atomic.Pointer[time.Time]
 	limits   limits
 	flight   Flight
@@ -62,6 +63,7 @@ func New(c Config) *Pipeline {
 
 // Apply puts a snapshot in force. Requests that are under way end under the one that they began with.
 func (p *Pipeline) Apply(s *registry.Snapshot) {
+	p.payloads.Store(audit.NewPayloads(s.Document().Policy.Audit))
 	p.engine.Store(policy.New(s, p.schemas))
 }
 

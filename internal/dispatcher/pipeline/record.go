@@ -10,24 +10,45 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
-// recordStart writes the record that a call is about to be forwarded, unless the tool only reads: a missing end then reads
-// as unknown. A destructive call that cannot be recorded does not happen.
+// recordStart writes the record that a request is about to be forwarded, where it is a call that may change something or
+// must not happen unrecorded: a missing end then reads as unknown. The refusal says that it cannot be recorded. A second try
+// of the same request is not started anew.
 func (x *exchange) recordStart() *policy.Refusal {
-	if x.decision.Effective.ReadOnly {
+	block := x.mustRecord()
+	if x.startedAs != 0 || !block && (x.Call.Method != MethodCallTool || x.decision.Effective.ReadOnly) {
 		return nil
 	}
 	r := x.base(audit.Started)
 	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
+	x.payloads.Load().Fill(&r, x.Call.Arguments, nil)
 	var err error
 	x.startedAs, err = x.Audit.Write(r)
-	if err == nil || !x.decision.Effective.Destructive {
+	if err == nil {
 		return nil
 	}
-	x.Log.Error("destructive call refused, since it cannot be recorded", "tool", x.Call.Tool, "err", err)
+	x.Log.Error("audit record lost", "method", x.Call.Method, "tool", x.Call.Tool, "refused", block, "err", err)
+	if !block {
+		return nil
+	}
 	return &policy.Refusal{Kind: policy.Denied, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "NotRecorded",
-		Message: "The call cannot be recorded at this moment, and a call that can destroy something is not made unrecorded."}
+		Message: "The request cannot be recorded at this moment, and one like it is not made unrecorded. Try again later."}
+}
+
+// mustRecord says whether the request does not happen when it cannot be recorded.
+func (x *exchange) mustRecord() bool {
+	switch x.engine.Snapshot().Document().Policy.Audit.OnFailure {
+	case registry.AuditContinue:
+		return false
+	case registry.AuditBlock:
+		return x.ofConsequence()
+	case registry.AuditBlockDestructive:
+		return x.decision.Effective.Destructive
+	default:
+		return x.decision.Effective.Destructive // what stands where nothing is said; a document with another word is refused
+	}
 }
 
 // base is what all records of an exchange share.
@@ -65,6 +86,7 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 	r.Duration = milliseconds(now.Sub(x.start))
 	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
 	r.ResultDigest, r.ResultBytes = x.Audit.Digest(a.Result), len(a.Result)
+	x.payloads.Load().Fill(&r, x.Call.Arguments, a.Result)
 	if a.Refusal != nil {
 		r.Kind, r.Reason, r.Rule = a.Refusal.Kind, a.Refusal.Reason, a.Refusal.Rule
 	}
@@ -97,6 +119,7 @@ func (p *Pipeline) RecordAsk(c Caller, event upstream.Event, reply upstream.Repl
 	if reply.Error != nil {
 		r.Outcome = audit.Failed
 	}
+	p.payloads.Load().Fill(&r, event.Params, reply.Result)
 	p.write(r)
 }
 

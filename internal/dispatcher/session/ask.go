@@ -18,8 +18,7 @@ import (
 const (
 	// askTimeout bounds how long a client, or the person before it, may take to answer the server.
 	askTimeout = 10 * time.Minute
-	// streamTimeout is how often it is looked whether a stream reaches a client that is asked something. Where none does,
-	// the request is given up.
+	// streamTimeout bounds how long a request of the server waits for a stream to reach the client on.
 	streamTimeout = 30 * time.Second
 )
 
@@ -57,18 +56,16 @@ func (s *Session) HandleNotification(event upstream.Event) {
 	if owner != nil && owner.session != s {
 		owner = nil
 	}
-	message := jsonrpc.AppendNotification(nil, event.Method, event.Params)
 	switch event.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		"notifications/resources/updated":
-		s.tell(message) // it is no part of any one call
-		return
+		owner = nil // it is no part of any one call
 	case "notifications/message", "notifications/elicitation/complete":
 	default:
 		s.all.Metrics.Dropped("unknown_notification")
 		return
 	}
-	s.deliver(owner, message)
+	s.deliver(owner, jsonrpc.AppendNotification(nil, event.Method, event.Params))
 }
 
 // ask sends a request to the client under an id of ours and waits for its answer.
@@ -78,18 +75,19 @@ func (s *Session) ask(ctx context.Context, owner *Call, method string, params []
 	waiting := &ask{answer: make(chan upstream.Reply, 1)}
 	id := s.beginAsk(waiting)
 	defer s.endAsk(id)
-	live := s.deliver(owner, jsonrpc.AppendRequest(nil, id, method, params))
-	if live == nil {
-		return unanswered("The client does not read its stream, so that it cannot be asked.")
+	onStream := s.deliver(owner, jsonrpc.AppendRequest(nil, id, method, params))
+	var noStream <-chan time.Time
+	if !onStream {
+		timer := time.NewTimer(streamTimeout)
+		defer timer.Stop()
+		noStream = timer.C
 	}
-	look := time.NewTicker(streamTimeout)
-	defer look.Stop()
 	for {
 		select {
 		case reply := <-waiting.answer:
 			return reply
-		case <-look.C:
-			if live() {
+		case <-noStream:
+			if noStream = nil; s.reachable() {
 				continue
 			}
 			return unanswered("The client has no stream open on which it could be asked.")
@@ -110,6 +108,12 @@ func cancelled(id jsonrpc.ID) []byte {
 	params := append([]byte(`{"requestId":`), id.Raw()...)
 	params = append(params, `,"reason":"the server no longer wants the answer"}`...)
 	return jsonrpc.AppendNotification(nil, "notifications/cancelled", params)
+}
+
+func (s *Session) reachable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standalone != nil
 }
 
 // beginAsk gives an id that no other request of this session has. It is a string so that nobody mistakes it for one of the

@@ -16,7 +16,6 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -96,7 +95,7 @@ func isStream(resp *http.Response, body *bufio.Reader) bool {
 	switch {
 	case len(head) == 0, head[0] == '{', head[0] == '[':
 		return false
-	case origin.HasType(resp.Header.Get("Content-Type"), streamType):
+	case hasType(resp.Header.Get("Content-Type"), streamType):
 		return true
 	}
 	head = sniff(body, len("event:"))
@@ -118,6 +117,11 @@ func sniff(body *bufio.Reader, want int) []byte {
 			return head
 		}
 	}
+}
+
+func hasType(label, want string) bool {
+	label, _, _ = strings.Cut(label, ";")
+	return strings.EqualFold(strings.TrimSpace(label), want)
 }
 
 // document takes an answer that is one JSON text.
@@ -256,7 +260,7 @@ func (w *wire) Tell(ctx context.Context, message []byte) error {
 	if err != nil {
 		return w.broken(ctx, err)
 	}
-	defer origin.Discard(resp)
+	defer discard(resp)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil
 	}
