@@ -55,6 +55,8 @@ type Hello struct {
 	// Capabilities and ClientInfo are raw JSON objects, already stripped of what policy denies.
 	Capabilities []byte
 	ClientInfo   []byte
+	// Patience is how long the handshake may take; zero means Options.StartTimeout.
+	Patience time.Duration
 }
 
 // Info is what the server said of itself when the connection started.

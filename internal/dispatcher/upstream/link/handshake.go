@@ -4,6 +4,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,19 +27,20 @@ const (
 // Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
 type Eras struct{ modern atomic.Bool }
 
-// Start carries out the handshake, within Options.StartTimeout.
+// Start carries out the handshake, within the time that Hello or Options.StartTimeout give.
 //
 // It begins with initialize. Most servers are legacy; there are such that exit on server/discover, and such that are
 // silent until they have been initialised; and a server of both eras answers initialize. Only where a server refuses
 // initialize as a modern one does is it asked to discover, and then from the beginning the next time.
 func (c *Conn) Start(ctx context.Context, known *Eras) error {
 	cause := errors.New("the handshake took too long")
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, cause)
+	limit := cmp.Or(c.hello.Patience, c.opts.StartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, cause)
 	defer cancel()
 	defer c.watchSlowStart()()
 	err := c.negotiate(ctx, known)
 	if errors.Is(err, cause) {
-		err = c.silent(c.opts.StartTimeout, cause)
+		err = c.silent(limit, cause)
 	}
 	if err != nil {
 		var e *upstream.Error

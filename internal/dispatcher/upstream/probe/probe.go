@@ -90,8 +90,11 @@ const (
 	startBackoff, mostStartBackoff = 100 * time.Millisecond, time.Second
 	quickStarts                    = 50
 	firstBackoff, mostBackoff      = 500 * time.Millisecond, 30 * time.Second
-	// settled is how long a connection must have lasted for the delays to begin anew.
+	// settled is how long a connection must have lasted, once its catalogue was read, for the delays to begin anew.
 	settled = 30 * time.Second
+	// mostPatience bounds how long one start may take. Patience is doubled after each start that took too long: where many
+	// servers start at once on one machine, ending and starting them again would only make all of them slower.
+	mostPatience = 5 * time.Minute
 	// readGap is the least time between two readings of the catalogue: some servers report a change at each.
 	readGap = time.Second
 )
@@ -128,16 +131,19 @@ func (p *Prober) settings() Settings { return p.opts.Settings().withDefaults() }
 
 // Run watches the server until ctx ends.
 func (p *Prober) Run(ctx context.Context) {
+	patience := upstream.DefaultStartTimeout
 	for failures := 0; ctx.Err() == nil; failures++ {
-		begun := p.opts.Now()
-		err := p.session(ctx)
+		served, err := p.session(ctx, patience)
 		if ctx.Err() != nil {
 			return
 		}
 		e := upstream.AsError(err, registry.FailExited)
 		p.failed(e)
-		if p.opts.Now().Sub(begun) >= settled {
-			failures = 0
+		switch {
+		case served >= settled:
+			failures, patience = 0, upstream.DefaultStartTimeout
+		case e.Reason == registry.FailTimeout:
+			patience = min(2*patience, mostPatience)
 		}
 		p.wait(ctx, backoff(e.Reason, failures))
 	}
@@ -163,11 +169,13 @@ func (p *Prober) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// session is the life of one connection. It returns why it ended.
-func (p *Prober) session(ctx context.Context) error {
-	conn, err := p.dialer.Dial(ctx, p.opts.Hello, (*handler)(p))
+// session is the life of one connection. It returns how long that served once its catalogue had been read, and why it ended.
+func (p *Prober) session(ctx context.Context, patience time.Duration) (served time.Duration, err error) {
+	hello := p.opts.Hello
+	hello.Patience = patience
+	conn, err := p.dialer.Dial(ctx, hello, (*handler)(p))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() {
 		if err := conn.Close(); err != nil {
@@ -176,9 +184,11 @@ func (p *Prober) session(ctx context.Context) error {
 	}()
 	w := &watch{Prober: p, conn: conn}
 	if err := w.read(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	return w.run(ctx)
+	begun := p.opts.Now()
+	err = w.run(ctx)
+	return p.opts.Now().Sub(begun), err
 }
 
 // failed notes a failure of the connection, and counts it as one of health, though only once in an interval: a server that
