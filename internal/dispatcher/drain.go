@@ -48,6 +48,7 @@ func (d *Dispatcher) land() {
 // release lets the server go: nothing will be asked of it any more, and its launcher stays as long as it is connected to.
 func (d *Dispatcher) release() {
 	d.front.Close()
+	d.pipeline.Close()
 	d.backends.close()
 	if d.opts.Release == nil {
 		return

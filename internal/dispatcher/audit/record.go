@@ -29,7 +29,14 @@ const (
 	TimedOut  Outcome = "timeout"
 	Cancelled Outcome = "cancelled"
 	Unknown   Outcome = "unknown"
-	Gap       Outcome = "gap"
+	// InputRequired ends one round of a request that its client continues in another. ConfirmPending is the same where a
+	// person is asked to confirm a call, and stands before the answer where the client is asked meanwhile; Confirmed and
+	// Declined are what became of that.
+	InputRequired  Outcome = "input_required"
+	ConfirmPending Outcome = "confirm_pending"
+	Confirmed      Outcome = "confirmed"
+	Declined       Outcome = "declined"
+	Gap            Outcome = "gap"
 )
 
 // Record is one line. Sizes are in bytes, Duration in milliseconds with fractions.

@@ -25,11 +25,7 @@ func (h *Handler) initialize(in *incoming) {
 	if !slices.Contains(legacyVersions, wish) {
 		wish = latestLegacy
 	}
-	var features registry.Client
-	if d := h.Pipeline.Document(); d != nil {
-		features = d.Policy.Client
-	}
-	s, refusal := h.sessions.Begin(in.http.Context(), in.address, wish, session.ClientOf(in.Message, features))
+	s, refusal := h.sessions.Begin(in.http.Context(), in.address, wish, session.ClientOf(in.Message, h.allowed()))
 	if refusal != nil {
 		h.refuse(in, refusal)
 		return
@@ -56,6 +52,14 @@ func (h *Handler) welcome(s *session.Session) []byte {
 		out = append(append(out, `,"_meta":`...), info.Meta...)
 	}
 	return append(out, '}')
+}
+
+// allowed is what policy lets the server ask of clients.
+func (h *Handler) allowed() registry.Client {
+	if d := h.Pipeline.Document(); d != nil {
+		return d.Policy.Client
+	}
+	return registry.Client{}
 }
 
 // orUnknown stands in for a server that did not say who it is: clients demand a name.

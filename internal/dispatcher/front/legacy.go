@@ -106,6 +106,7 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 	}
 	defer finish()
 	request.Source, request.Owner, in.session = s, c, true
+	request.Client.Ask = c.Ask
 	h.do(ctx, in, request)
 }
 

@@ -58,9 +58,7 @@ func (h *Handler) modern(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	var c session.Client
-	c.Claimed, c.Label = pipeline.ClaimedClient(in.MetaMember(metaClientInfo))
-	request, refusal := h.request(in, modernVersion, c)
+	request, refusal := h.request(in, modernVersion, session.NewClient(in.MetaMember(metaCapabilities), in.MetaMember(metaClientInfo), h.allowed()))
 	if refusal == nil {
 		refusal = checkHeaders(in.http.Header, in.Message)
 	}
@@ -72,6 +70,8 @@ func (h *Handler) modern(in *incoming) {
 		return
 	}
 	request.Source = h.anonymous(in.Method)
+	request.Client.Rounds, request.Client.Dial = true, h.Connections.Session
+	request.Client.State, request.Client.Responses = in.Param("requestState"), in.Param("inputResponses")
 	ctx, cancel := givenUpWith(in.http.Context())
 	defer cancel()
 	h.do(ctx, in, request)

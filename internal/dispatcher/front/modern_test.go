@@ -85,7 +85,9 @@ func TestUnfinishedResultsAreRefused(t *testing.T) {
 	f := newFixture(t, nil)
 	f.server.Said.Era, f.server.Said.ProtocolVersion = upstream.Modern, modernVersion
 	results := map[string]string{
-		`{"resultType":"input_required","inputRequests":{}}`:           `"code":-32603`,
+		`{"resultType":"input_required"}`:                              `"code":-32603`,
+		`{"resultType":"input_required","inputRequests":{}}`:           `"reason":"ServerBusy"`,
+		`{"resultType":"vendor"}`:                                      `"code":-32603`,
 		`{"resultType":"task","taskId":"1"}`:                           `"code":-32603`,
 		`{"resultType":"complete","content":[],"structuredContent":1}`: `"result":{"content":[],"structuredContent":1}`,
 	}

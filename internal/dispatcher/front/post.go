@@ -121,6 +121,7 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 	request := &pipeline.Request{
 		Call: call, Params: pipeline.Forwardable(in.Message), Trace: pipeline.NewTrace(traceparent),
 		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
+		Client: pipeline.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
 	}
 	if in.Method == pipeline.MethodListTools {
 		request.Cursor = in.Param("cursor")
@@ -155,6 +156,8 @@ func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Reques
 		h.sendResult(in, h.shaped(in, upstreamNone, answer.Refusal.Result(h.Pipeline.ServerName(), request.Trace.ID)))
 	case answer.Refusal != nil:
 		h.sendError(in, answer.Refusal, request.Trace.ID)
+	case answer.Input != nil:
+		h.sendResult(in, answer.Input)
 	case answer.Error != nil:
 		h.send(in, statusOf(in, answer.Error.Code), jsonrpc.AppendError(nil, in.ID, answer.Error))
 	default:

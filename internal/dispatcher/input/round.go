@@ -6,6 +6,8 @@ package input
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -148,4 +150,26 @@ func ReadAnswers(responses []byte) (Answers, error) {
 		answers[key] = value
 	}
 	return answers, nil
+}
+
+// Continue writes the params by which a request is continued at its server. Without answers or state there is no such member.
+func Continue(params []byte, answers Answers, state *string) []byte {
+	edits := []jsonrpc.Edit{{Key: "inputResponses"}, {Key: "requestState"}}
+	if len(answers) > 0 {
+		out := []byte{'{'}
+		for i, key := range slices.Sorted(maps.Keys(answers)) {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(append(jsonrpc.AppendString(out, key), ':'), answers[key]...)
+		}
+		edits[0].Raw = append(out, '}')
+	}
+	if state != nil {
+		edits[1].Raw = jsonrpc.AppendString(nil, *state)
+	}
+	if edits[0].Raw == nil && edits[1].Raw == nil {
+		return params
+	}
+	return jsonrpc.ReplaceMembers(params, edits...)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
@@ -40,6 +42,32 @@ type exchange struct {
 	startedAs uint64
 	// sent says that the server may have begun to act on the call.
 	sent bool
+
+	// held is what the request uses until it ends; a call that is parked takes it along.
+	held holding
+
+	// state is that of the request which this one continues, nil if it continues none; answers are what the client sent back.
+	state   *input.State
+	answers input.Answers
+	// questions takes what the server asks on a connection of the request's own, nil where it has none.
+	questions *parking.Call
+	// confirmation is the one that a person has given, nil for none.
+	confirmation *input.Confirmation
+	confirming   bool // the answer asks for it
+}
+
+// holding is what a request uses: its place among the calls of its caller, and its connection. Each may be nil.
+type holding struct{ place, conn func() }
+
+// end gives everything back.
+func (h *holding) end() {
+	if h.conn != nil {
+		h.conn()
+	}
+	if h.place != nil {
+		h.place()
+	}
+	*h = holding{}
 }
 
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
@@ -69,22 +97,28 @@ func (x *exchange) run(ctx context.Context) Answer {
 	}
 	x.Call.Now = x.start
 	x.trusted = x.Trusted(x.engine)
-	release, refusal := x.beginCall(x.Caller.Address)
-	if refusal != nil {
+	defer x.held.end()
+	waiting, refusal := x.resume()
+	switch {
+	case refusal != nil:
+		return Answer{Refusal: refusal}
+	case waiting != nil:
+		return x.proceed(ctx, waiting)
+	}
+	if x.held.place, refusal = x.beginCall(x.Caller.Address); refusal != nil {
 		return Answer{Refusal: refusal}
 	}
-	defer release()
 	if x.Call.Method == MethodListTools && x.Source == nil {
 		return x.list(x.Discovery.Catalogue())
 	}
 	if refusal := x.decideEarly(); refusal != nil {
 		return Answer{Refusal: refusal}
 	}
-	conn, giveBack, err := x.Source.Conn(ctx)
+	conn, giveBack, err := x.connect(ctx)
 	if err != nil {
 		return x.failed(err)
 	}
-	defer giveBack()
+	x.held.conn = giveBack
 	x.era = conn.Info().Era
 	return x.over(ctx, conn)
 }
@@ -163,13 +197,17 @@ func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
 	}
 }
 
-// call forwards a tool call that was let through, and holds its result to the tool's output schema.
+// call forwards a tool call that was let through.
 func (x *exchange) call(ctx context.Context, conn upstream.Conn) Answer {
 	if refusal := x.recordStart(); refusal != nil {
 		return Answer{Refusal: refusal}
 	}
-	answer := x.forward(ctx, conn)
-	if answer.Result == nil {
+	return x.checked(x.forward(ctx, conn))
+}
+
+// checked holds the result of a tool to its output schema.
+func (x *exchange) checked(answer Answer) Answer {
+	if answer.Result == nil || x.Call.Method != MethodCallTool {
 		return answer
 	}
 	refusal, violations := x.engine.CheckResult(x.decision.Tool, answer.Result)
@@ -182,29 +220,38 @@ func (x *exchange) call(ctx context.Context, conn upstream.Conn) Answer {
 	return answer
 }
 
+// timeout bounds the server's part of the request.
+func (x *exchange) timeout() time.Duration { return cmp.Or(x.decision.Timeout, defaultTimeout) }
+
 // forward sends the request and waits for the answer, no longer than the decision allows.
 func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
-	timeout := cmp.Or(x.decision.Timeout, defaultTimeout)
+	if x.questions != nil && x.era == upstream.Legacy {
+		return x.park(ctx, conn)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer x.Deadline.start(timeout, func() { cancel(errTimeout) })()
+	defer x.Deadline.start(x.timeout(), func() { cancel(errTimeout) })()
 	start := x.Now()
 	x.sent = true
-	reply, err := conn.Call(ctx, upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner})
-	answer := Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
-	switch {
-	case err == nil && !complete(x.Call.Method, reply.Result):
-		answer = Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.SerializationError, Stage: policy.StageUpstream, Tool: x.Call.Tool,
-			Reason: "ResultType", Message: "The server answered with a request for input or a task, which is not passed on here."}}
-	case err == nil:
-	case errors.Is(err, errTimeout):
-		answer = Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.TimeoutError, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "Timeout",
-			Message: fmt.Sprintf("The server did not answer %s within %s; the call was cancelled and may or may not have had an effect.", x.Call.Method, timeout)}}
-	default:
-		answer = x.failed(err)
-	}
+	answer := x.rounds(ctx, conn)
 	x.forwarded(answer, x.Now().Sub(start))
 	return answer
+}
+
+// answerOf is the answer that a reply of the server, or the lack of one, makes.
+func (x *exchange) answerOf(reply upstream.Reply, err error) Answer {
+	switch {
+	case err == nil && !x.known(reply.Result):
+		return Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.SerializationError, Stage: policy.StageUpstream, Tool: x.Call.Tool,
+			Reason: "ResultType", Message: "The server answered with a result of a type that is not known here, or with a task, which is not passed on."}}
+	case err == nil:
+		return Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
+	case errors.Is(err, errTimeout):
+		return Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.TimeoutError, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "Timeout",
+			Message: fmt.Sprintf("The server did not answer %s within %s; the call was cancelled and may or may not have had an effect.", x.Call.Method, x.timeout())}}
+	default:
+		return x.failed(err)
+	}
 }
 
 // failed is the answer where the server, or the way to it, failed.
@@ -246,6 +293,10 @@ func (x *exchange) outcome(a Answer) audit.Outcome {
 		return audit.Unknown // the way was lost while the call was under way
 	case a.Refusal != nil:
 		return refusalOutcome(a.Refusal)
+	case a.Input != nil && x.confirming:
+		return audit.ConfirmPending
+	case a.Input != nil:
+		return audit.InputRequired
 	case a.Error != nil:
 		return audit.Failed
 	case x.Call.Method == MethodCallTool && Failed(a.Result):

@@ -23,6 +23,9 @@ func (d *Deadline) start(timeout time.Duration, over func()) (stop func()) {
 	defer d.mu.Unlock()
 	d.left, d.since = timeout, time.Now()
 	d.timer = time.AfterFunc(timeout, over)
+	if d.holds > 0 { // the server asked before it was called
+		d.timer.Stop()
+	}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

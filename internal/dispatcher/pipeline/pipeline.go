@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
@@ -52,14 +54,21 @@ type Pipeline struct {
 	lastPoll atomic.Pointer[time.Time]
 	limits   limits
 	flight   Flight
+	vault    *input.Vault
+	lot      *parking.Lot[*parked]
 }
 
 // New gives a pipeline without a document: it refuses everything until Apply.
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c, schemas: registry.NewSchemaCache()}
 	p.limits.callers = map[string]*callerLimits{}
+	p.vault = input.NewVault(c.Now)
+	p.lot = parking.NewLot(maxParked, (*parked).abandon)
 	return p
 }
+
+// Close ends the calls that wait for another round of their clients. It may be called more than once.
+func (p *Pipeline) Close() { p.lot.Close() }
 
 // Apply puts a snapshot in force. Requests that are under way end under the one that they began with.
 func (p *Pipeline) Apply(s *registry.Snapshot) {

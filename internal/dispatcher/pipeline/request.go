@@ -32,6 +32,8 @@ type Request struct {
 	Trace  Trace
 	// Source gives the connection. It may be nil for tools/list, which then answers from what discovery read.
 	Source Source
+	// Client is what the client can be asked meanwhile.
+	Client Client
 	// Progress receives the params of the server's progress notifications; nil wants none.
 	Progress func(params []byte)
 	// Owner travels with what the server asks meanwhile.
@@ -73,13 +75,15 @@ func isHex(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" && strings.Trim(s, "0") != ""
 }
 
-// Answer is what a request gets. Exactly one of Refusal, Result, Error and Cancelled is set.
+// Answer is what a request gets. Exactly one of Refusal, Result, Error, Input and Cancelled is set.
 type Answer struct {
 	// Refusal is the dispatcher's own no, or its word about a server that failed.
 	Refusal *policy.Refusal
 	// Result and Error are the server's, in its own bytes, or the dispatcher's for what it answers itself.
 	Result []byte
 	Error  *jsonrpc.Error
+	// Input is a result of the type input_required: the client is asked for something, and continues in another request.
+	Input []byte
 	// Cancelled says that the client gave the request up.
 	Cancelled bool
 	// Era is that of the connection that carried the request; empty where none did.
@@ -116,12 +120,20 @@ func member(m *jsonrpc.Message, key string, into *string) *policy.Refusal {
 // protocolPrefix begins the keys of _meta that MCP keeps for itself: they belong to one hop and are never forwarded.
 const protocolPrefix = "io.modelcontextprotocol/"
 
-// Forwardable gives the params without what belongs to the client's own hop: the protocol's keys in _meta, and the wish for
-// a task, which a receiver that serves none must ignore (MCP 2025-11-25, Tasks). All other bytes stay as they are.
+// Forwardable gives the params without what belongs to the client's own hop: the protocol's keys in _meta, what continues a
+// request (the pipeline opens that first), and the wish for a task, which a receiver that serves none must ignore (MCP
+// 2025-11-25, Tasks). All other bytes stay as they are.
 func Forwardable(m *jsonrpc.Message) []byte {
 	var edits []jsonrpc.Edit
 	if m.Method == MethodCallTool && m.Param("task") != nil {
 		edits = append(edits, jsonrpc.Edit{Key: "task"})
+	}
+	if takesInput(m.Method) {
+		for _, key := range []string{keyResponses, keyState} {
+			if m.Param(key) != nil {
+				edits = append(edits, jsonrpc.Edit{Key: key})
+			}
+		}
 	}
 	if meta := m.Meta(); meta != nil {
 		if kept, changed := withoutProtocolKeys(meta); changed {

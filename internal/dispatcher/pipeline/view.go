@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -33,20 +34,25 @@ func (v view) Lookup(name string) (catalog.Tool, error) {
 	return found.Tool, found.Err
 }
 
-// complete says whether a result is the whole answer: this release declares none of the capabilities that would allow
-// another resultType, or a task in place of content (MCP 2025-11-25, Tasks). The era of the server does not count, because a
-// client of another era would read its own meaning into what the server says.
-func complete(method string, result []byte) bool {
-	task, _ := jsonrpc.Member(result, "task")
-	if method == MethodCallTool && jsonrpc.IsObject(task) {
-		return false
-	}
-	raw, ok := jsonrpc.Member(result, "resultType")
-	if result == nil || !ok {
+// known says whether a result is of a type that is passed on: a whole answer, or a request for input where the server's
+// revision and the method have that. Tasks are not (MCP 2025-11-25, Tasks), from servers of whatever era: a client of another
+// era would read its own meaning into them.
+func (x *exchange) known(result []byte) bool {
+	if result == nil {
 		return true
 	}
-	kind, _ := jsonrpc.String(raw)
-	return kind == "complete"
+	task, _ := jsonrpc.Member(result, "task")
+	if x.Call.Method == MethodCallTool && jsonrpc.IsObject(task) {
+		return false
+	}
+	switch input.TypeOf(result) {
+	case input.Complete:
+		return true
+	case input.Required:
+		return x.era == upstream.Modern && takesInput(x.Call.Method)
+	default:
+		return false
+	}
 }
 
 // Failed says whether the result of a tool tells of a failure. Where isError is no boolean some readers take it for true and

@@ -94,6 +94,8 @@ type Refusal struct {
 	Violations []schema.Violation
 	// Supported are the protocol versions that would be right, for UnsupportedVersion.
 	Supported []string
+	// Required are the capabilities that the client lacks, a JSON object, for MissingCapability.
+	Required []byte
 }
 
 // details is the machine-readable part of a refusal: `data` of a JSON-RPC error, and the reason in a result's `_meta`.
@@ -107,14 +109,16 @@ type details struct {
 	Path       string             `json:"path,omitempty"`
 	Violations []schema.Violation `json:"violations,omitempty"`
 	Supported  []string           `json:"supported,omitempty"`
+	Required   json.RawMessage    `json:"requiredCapabilities,omitempty"`
 	TraceID    string             `json:"traceId,omitempty"`
 }
 
-// Details is the refusal as a JSON object: kind, stage, reason, server, tool, rule, path, violations, traceId.
+// Details is the refusal as a JSON object: kind, stage, reason, server, tool, rule, path, violations, traceId, and what else
+// its kind says.
 func (r *Refusal) Details(server, traceID string) []byte {
 	data, err := json.Marshal(details{
 		Kind: r.Kind, Stage: r.Stage, Reason: r.Reason, Server: server, Tool: r.Tool, Rule: r.Rule,
-		Path: r.Path, Violations: r.Violations, Supported: r.Supported, TraceID: traceID,
+		Path: r.Path, Violations: r.Violations, Supported: r.Supported, Required: r.Required, TraceID: traceID,
 	})
 	if err != nil {
 		panic("policy: encoding plain strings: " + err.Error()) // strings and slices of them always encode

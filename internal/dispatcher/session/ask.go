@@ -5,10 +5,10 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/features"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -45,7 +45,7 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 		defer owner.Hold()()
 	}
 	asked := s.all.Pipeline.Now()
-	reply := s.ask(ctx, owner, event.Method, s.attributed(event))
+	reply := s.ask(ctx, owner, event.Method, features.Forward(s.all.Pipeline.ServerName(), event.Method, event.Params))
 	s.all.Pipeline.RecordAsk(caller, event, reply, asked)
 	return reply
 }
@@ -68,10 +68,19 @@ func (s *Session) HandleNotification(event upstream.Event) {
 	s.deliver(owner, jsonrpc.AppendNotification(nil, event.Method, event.Params))
 }
 
+// Ask asks the client something on behalf of a request of its own, on that one's stream where there is one. ctx may bound
+// it; what is unbounded is bounded here.
+func (c *Call) Ask(ctx context.Context, method string, params []byte) upstream.Reply {
+	return c.session.ask(ctx, c, method, params)
+}
+
 // ask sends a request to the client under an id of ours and waits for its answer.
 func (s *Session) ask(ctx context.Context, owner *Call, method string, params []byte) upstream.Reply {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+	}
 	waiting := &ask{answer: make(chan upstream.Reply, 1)}
 	id := s.beginAsk(waiting)
 	defer s.endAsk(id)
@@ -148,42 +157,15 @@ func (s *Session) Answered(m *jsonrpc.Message) {
 
 // mayAsk says why the server may not ask this: policy denies it, the client cannot do it, or nobody knows the method.
 func (s *Session) mayAsk(event upstream.Event) *policy.Refusal {
-	features := s.all.features()
-	var allowed bool
-	switch event.Method {
-	case "sampling/createMessage":
-		_, withTools := jsonrpc.Member(event.Params, "tools")
-		allowed = features.Sampling && (!withTools || features.SamplingTools) && s.Can("sampling")
-	case "elicitation/create":
-		raw, _ := jsonrpc.Member(event.Params, "mode")
-		mode, _ := jsonrpc.String(raw)
-		allowed = s.Can("elicitation") && (mode == "url" && features.ElicitationURL || mode != "url" && features.ElicitationForm)
-	case "roots/list":
-		allowed = features.Roots && s.Can("roots")
-	}
-	if allowed {
+	verdict, _ := features.Judge(s.all.features(), s.Client.Capabilities, event.Method, event.Params)
+	if verdict == features.Allowed {
 		return nil
 	}
-	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "ClientFeatureDenied",
-		Message: fmt.Sprintf("%s is not available: the client cannot do it, or policy does not let this server ask.", event.Method)}
+	return pipeline.NotAskable(event.Method)
 }
 
 // Can says whether the client declared a capability that policy left it.
 func (s *Session) Can(capability string) bool {
 	_, ok := jsonrpc.Member(s.Client.Capabilities, capability)
 	return ok
-}
-
-// attributed puts the server's name before text that a person will read, so that nobody takes it for the client's own.
-func (s *Session) attributed(event upstream.Event) []byte {
-	if event.Method != "elicitation/create" {
-		return event.Params
-	}
-	raw, _ := jsonrpc.Member(event.Params, "message")
-	text, ok := jsonrpc.String(raw)
-	if !ok {
-		return event.Params
-	}
-	named := jsonrpc.AppendString(nil, "["+s.all.Pipeline.ServerName()+"] "+text)
-	return jsonrpc.ReplaceMembers(event.Params, jsonrpc.Edit{Key: "message", Raw: named})
 }

@@ -69,7 +69,7 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 		ID: newID(), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	hello := upstream.Hello{ProtocolVersion: version, Capabilities: client.Capabilities, ClientInfo: client.info}
+	hello := upstream.Hello{ProtocolVersion: version, Capabilities: client.Capabilities, ClientInfo: client.Info}
 	conn, release, err := a.Connect(ctx, hello, s)
 	if err != nil {
 		s.cancel(err)

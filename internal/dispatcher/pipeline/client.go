@@ -1,0 +1,69 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// Client is what the client of a request can be asked while that is under way, and how. The zero value can be asked nothing.
+type Client struct {
+	// Capabilities are the client's, a JSON object that is stripped of what policy denies; nil for none.
+	Capabilities []byte
+	// Info is the raw clientInfo, nil if absent.
+	Info []byte
+	// Form says that the client can put a form before its person, whatever policy lets servers ask.
+	Form bool
+	// Ask asks at once (up to revision 2025-11-25); nil where the client's revision has no such thing.
+	Ask func(ctx context.Context, method string, params []byte) upstream.Reply
+	// Rounds says that the client takes a result that asks for input, and continues in another request (2026-07-28). State
+	// and Responses are the raw requestState and inputResponses of one that continues another, nil if absent.
+	Rounds           bool
+	State, Responses []byte
+	// Dial gives a connection for this request alone, on which the server hears of the client's capabilities and asks
+	// handler. Nil where Source is all that there is.
+	Dial func(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error)
+}
+
+// The members of params that continue a request (MCP 2026-07-28, Multi Round-Trip Requests).
+const (
+	keyResponses = "inputResponses"
+	keyState     = "requestState"
+)
+
+// takesInput says which requests may be answered with input_required.
+func takesInput(method string) bool {
+	return slices.Contains([]string{MethodCallTool, "prompts/get", "resources/read"}, method)
+}
+
+// The keys of _meta by which a request of revision 2026-07-28 says who sends it.
+const (
+	metaCapabilities = protocolPrefix + "clientCapabilities"
+	metaClientInfo   = protocolPrefix + "clientInfo"
+)
+
+// introduced gives the params with what the client is and can, for a server that hears of that in each request.
+func (c *Client) introduced(params []byte) []byte {
+	if c.Capabilities == nil {
+		return params
+	}
+	meta, _ := jsonrpc.Member(params, "_meta")
+	edits := []jsonrpc.Edit{{Key: metaCapabilities, Raw: c.Capabilities}}
+	if jsonrpc.IsObject(c.Info) {
+		edits = append(edits, jsonrpc.Edit{Key: metaClientInfo, Raw: c.Info})
+	}
+	return jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "_meta", Raw: jsonrpc.ReplaceMembers(meta, edits...)})
+}
+
+// NotAskable is the refusal that a server gets whose question does not reach the client.
+func NotAskable(method string) *policy.Refusal {
+	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "ClientFeatureDenied",
+		Message: fmt.Sprintf("%s is not available: the client cannot do it, or policy does not let this server ask.", method)}
+}
