@@ -33,6 +33,7 @@ type client struct {
 	accept  string // both kinds of answers if empty
 	session string
 	ids     atomic.Int64
+	web     *http.Client // that of all tests if nil
 }
 
 // anonymous gives a client without a session.
@@ -127,7 +128,7 @@ func (c *client) send(body string, headers ...string) (*answer, error) {
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := web.Do(request)
+	resp, err := cmp.Or(c.web, web).Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"toolgate.dev/toolgate/test/dataplane/asking"
 	"toolgate.dev/toolgate/test/dataplane/scripted"
 )
 
@@ -31,6 +32,9 @@ var web = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Time
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == scripted.Argument {
 		os.Exit(scripted.Main(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == asking.Argument {
+		os.Exit(asking.Main(os.Args[2:]))
 	}
 	os.Exit(run(m))
 }
