@@ -33,6 +33,14 @@ test: ## Run every test that needs no kubelet, on a real API server
 e2e: ## Run the tests that need a real cluster
 	@hack/e2e.sh
 
+.PHONY: conformance
+conformance: ## Run MCP's official conformance suite through the dispatcher, as server and as client
+	@hack/conformance.sh
+
+.PHONY: corpus
+corpus: ## Run the tests of every fault of another proxy (docs/corpus.md)
+	@hack/corpus.sh
+
 .PHONY: bench
 bench: ## Run the benchmarks of the engines and the data plane
 	@go test -run '^$$' -bench . -benchmem ./internal/...
