@@ -8,15 +8,7 @@ import (
 	"errors"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -109,92 +101,4 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	}
 	in.MissingRuleSets = render.MissingRuleSets(s, nil, there)
 	return in, nil
-}
-
-// applyChildren runs the steps in their order; the first refusal ends them.
-func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.Refusal, error) {
-	if message := render.Invalid(s); message != "" {
-		return decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: message}, nil
-	}
-	for _, step := range []func(context.Context, *mcpv1alpha1.MCPServer) error{
-		r.applyServiceAccount,
-		r.applyService,
-		r.applyNetworkPolicy,
-		r.applyDeployment,
-	} {
-		if refused, err := classify(step(ctx, s)); err != nil || refused != (decide.Refusal{}) {
-			return refused, err
-		}
-	}
-	return decide.Refusal{}, nil
-}
-
-func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	if render.ServiceAccountName(s) != s.Name {
-		return r.deleteServiceAccount(ctx, s)
-	}
-	if s.Spec.Pod.ServiceAccountName != "" {
-		// A person's account that has the server's name is theirs.
-		return nil
-	}
-	return apply(ctx, r.Apply, child[*corev1.ServiceAccount, *corev1ac.ServiceAccountApplyConfiguration]{
-		kind:    "ServiceAccount",
-		live:    &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
-		want:    render.ServiceAccount(s),
-		owned:   controlledBy[*corev1.ServiceAccount](s),
-		extract: corev1ac.ExtractServiceAccount,
-	})
-}
-
-// deleteServiceAccount takes back our own account when the spec names another.
-func (r *ServerReconciler) deleteServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	var account corev1.ServiceAccount
-	err := r.Apply.Client.Get(ctx, client.ObjectKeyFromObject(s), &account)
-	if err != nil || !controlledBy[*corev1.ServiceAccount](s)(&account) {
-		return client.IgnoreNotFound(err)
-	}
-	return client.IgnoreNotFound(r.Apply.Client.Delete(ctx, &account, client.Preconditions{UID: &account.UID}))
-}
-
-func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
-		kind:    "Service",
-		live:    &corev1.Service{ObjectMeta: named(s, s.Name)},
-		want:    render.Service(s),
-		owned:   controlledBy[*corev1.Service](s),
-		extract: corev1ac.ExtractService,
-	})
-}
-
-func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	return apply(ctx, r.Apply, child[*networkingv1.NetworkPolicy, *networkingv1ac.NetworkPolicyApplyConfiguration]{
-		kind:    "NetworkPolicy",
-		live:    &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
-		want:    render.NetworkPolicy(s, r.Platform),
-		owned:   controlledBy[*networkingv1.NetworkPolicy](s),
-		extract: networkingv1ac.ExtractNetworkPolicy,
-	})
-}
-
-// applyDeployment waits for the registry document, which the pods mount: its ConfigMap is watched.
-func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	document, err := r.Gather.document(ctx, s)
-	if err != nil || document == nil {
-		return err
-	}
-	want, err := render.Deployment(s, r.Platform)
-	if err != nil {
-		return err
-	}
-	return apply(ctx, r.Apply, child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
-		kind:    "Deployment",
-		live:    &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
-		want:    want,
-		owned:   controlledBy[*appsv1.Deployment](s),
-		extract: appsv1ac.ExtractDeployment,
-	})
-}
-
-func named(s *mcpv1alpha1.MCPServer, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: s.Namespace, Name: name}
 }

@@ -183,6 +183,32 @@ var _ = Describe("An MCPServer", func() {
 		Expect(apierrors.IsNotFound(kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account))).To(BeTrue())
 	})
 
+	It("lets replicas find each other while there are several", func() {
+		w.create(w.server("files"))
+		w.settle()
+		peers := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files-peers"}}
+		there := func() error { return kubectl.Get(w.ctx, client.ObjectKeyFromObject(peers), peers) }
+		scale := func(n int32) {
+			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Replicas = &n })
+			w.settle()
+		}
+		Expect(apierrors.IsNotFound(there())).To(BeTrue())
+		scale(2)
+		Expect(there()).To(Succeed())
+		Expect(peers.Spec.ClusterIP).To(Equal(corev1.ClusterIPNone))
+		Expect(peers.Spec.PublishNotReadyAddresses).To(BeTrue(), "a pod that drains still holds its sessions")
+		scale(1)
+		Expect(apierrors.IsNotFound(there())).To(BeTrue())
+
+		By("leaving alone what only has the name")
+		Expect(kubectl.Create(w.ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files-peers"},
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})).To(Succeed())
+		w.settle()
+		Expect(there()).To(Succeed())
+		scale(2)
+		Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
+	})
+
 	It("says when trust ends, without anybody touching anything", func() {
 		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) {
 			s.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: w.clock.Now().Add(time.Hour)}}

@@ -32,6 +32,7 @@ import (
 // +kubebuilder:printcolumn:name="Dispatcher",type=string,priority=1,JSONPath=`.status.dispatcherVersion`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="!format.dns1035Label().validate(self.metadata.name).hasValue()",message="the name becomes that of a Service: at most 63 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen; dots are not possible"
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.endsWith('-peers')",message="names that end in -peers are those of Services by which the replicas of a server find each other; choose another name"
 type MCPServer struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the object's name, namespace, labels and annotations. The name

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/stdio"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/streamable"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -76,7 +77,10 @@ func registryInit(ctx context.Context, args []string, e env) error {
 	}
 	var dialer upstream.Dialer
 	if f.url != "" {
-		dialer, err = streamable.New(streamable.Options{URL: f.url}, log)
+		var server *origin.Origin
+		if server, err = origin.New(origin.Options{URL: f.url, Remote: true}); err == nil {
+			dialer = streamable.New(upstream.Options{}, server, log)
+		}
 	} else {
 		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
 		defer closeLogged(log, local)

@@ -32,6 +32,7 @@ type serveFlags struct {
 	registry, revision          string
 	listen, adminListen, probe  string
 	launchSocket, logLevel, dir string
+	peers                       string
 	stdio                       bool
 	drainTimeout                time.Duration
 	allowHosts, allowOrigins    list
@@ -45,6 +46,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp, REST under /api/mcp/")
 	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
 	flags.StringVar(&f.probe, "probe-listen", "", "`address` for the kubelet's probes; empty for none")
+	flags.StringVar(&f.peers, "peers", "", "`host` whose addresses are those of all replicas of the server; needs POD_IP, this one's address, in the environment")
 	flags.StringVar(&f.launchSocket, "launch-socket", "", "`path` of the launcher's socket, for a stdio server in a pod")
 	flags.BoolVar(&f.stdio, "stdio", false, "start the command after -- for a stdio server at a desk")
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
@@ -103,6 +105,9 @@ func serve(ctx context.Context, args []string, e env) error {
 		options.Spawner, options.Release = remote, remote.Close
 	}
 	if options.Listeners, err = f.listeners(ctx); err != nil {
+		return err
+	}
+	if options.Replicas, err = f.replicas(e, options.Listeners.MCP); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)

@@ -5,8 +5,6 @@ package dispatcher
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -16,8 +14,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/probe"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/stdio"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/streamable"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -100,25 +96,6 @@ func (b *backends) open(doc *registry.Document, before probe.State) (*backend, e
 	next.tasks.Go(func() { next.prober.Run(ctx) })
 	next.tasks.Go(func() { d.follow(ctx, next.prober) })
 	return next, nil
-}
-
-// dialer dials as the description says. ttl is how long a connection believes its catalogue: a change of it counts for
-// discovery at once, and for connections with the next way to the server.
-func (b *backends) dialer(want description, ttl time.Duration) (upstream.Dialer, error) {
-	d := b.dispatcher
-	opts := upstream.Options{MaxMessageBytes: want.MaxMessageBytes, CatalogueTTL: ttl, Counters: d.counters}
-	log := d.opts.Log.With("part", "upstream")
-	switch want.Transport {
-	case registry.TransportStdio:
-		if d.opts.Spawner == nil {
-			return nil, errors.New("the document says stdio, but there is neither --launch-socket nor --stdio to start the server with")
-		}
-		return stdio.New(d.opts.Spawner, opts, log), nil
-	case registry.TransportStreamableHTTP:
-		return streamable.New(streamable.Options{Options: opts, URL: want.URL, Remote: want.Remote, Headers: want.Headers, CAFile: want.CAFile}, log)
-	default:
-		return nil, fmt.Errorf("transport %q is not known", want.Transport)
-	}
 }
 
 // probeSettings are those of the document in force.

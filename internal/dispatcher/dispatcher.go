@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/front"
+	"toolgate.dev/toolgate/internal/dispatcher/handover"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
@@ -41,6 +43,8 @@ type Options struct {
 	// Release ends what the Spawner started and holds, once a drain is through and at the end; it may be called more than
 	// once. Nil where there is nothing to end.
 	Release func() error
+	// Replicas say how other replicas of the server are reached; the zero value means that there are none.
+	Replicas Replicas
 	// Listeners are those that are served; each may be nil.
 	Listeners Listeners
 	// AllowHosts and AllowOrigins are let in beside the server's own names.
@@ -61,6 +65,16 @@ type Listeners struct {
 	MCP, Admin, Probe net.Listener
 }
 
+// Replicas are this dispatcher and those of the same server in other pods.
+type Replicas struct {
+	// Self is the address of this one; the zero value means that there are no others.
+	Self netip.Addr
+	// Port is that of Listeners.MCP, on every replica alike.
+	Port uint16
+	// Lookup gives the addresses of all of them.
+	Lookup func(ctx context.Context) ([]netip.Addr, error)
+}
+
 // Dispatcher serves one MCP server.
 type Dispatcher struct {
 	opts     Options
@@ -73,6 +87,7 @@ type Dispatcher struct {
 	rest     *rest.Handler
 	admin    *admin.Handler
 	guard    *edge.Guard
+	handover *handover.Handover
 
 	latched  atomic.Bool
 	draining atomic.Bool
@@ -87,8 +102,10 @@ func New(o Options) *Dispatcher {
 	d.backends = backends{dispatcher: d}
 	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now})
 	d.guard = &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
+	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Gone: d.sessionGone,
+		Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: d.guard,
-		Metrics: d.metrics, Log: o.Log})
+		SessionName: d.handover.Tagged, Metrics: d.metrics, Log: o.Log})
 	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: d.guard,
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
 	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
@@ -151,7 +168,7 @@ func (d *Dispatcher) changed() {
 // Handler is what clients reach: MCP at /mcp, REST under /api/mcp/.
 func (d *Dispatcher) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", d.front)
+	mux.HandleFunc("/mcp", d.mcp)
 	mux.Handle("/api/mcp/", d.rest)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -160,6 +177,16 @@ func (d *Dispatcher) Handler() http.Handler {
 	})
 	return mux
 }
+
+// mcp answers at /mcp, here or at the replica that holds the session.
+func (d *Dispatcher) mcp(w http.ResponseWriter, r *http.Request) {
+	r = d.handover.Received(r)
+	if !d.handover.Pass(w, r, edge.Header(r.Header, front.HeaderSession)) {
+		d.front.ServeHTTP(w, r)
+	}
+}
+
+func (d *Dispatcher) sessionGone(w http.ResponseWriter, r *http.Request) { d.front.SessionGone(w, r) }
 
 // Run serves until ctx ends, then drains and ends everything. The error says what could not be served.
 func (d *Dispatcher) Run(ctx context.Context) error {

@@ -140,6 +140,12 @@ type rig struct {
 
 func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
 	t.Helper()
+	return startWith(t, s, change, func(*Options) {})
+}
+
+// startWith starts one with options of the test's own.
+func startWith(t *testing.T, s *spawner, change func(*registry.Document), adjust func(*Options)) *rig {
+	t.Helper()
 	if s.definitions == nil {
 		s.definitions = []string{dispatchertest.Echo, dispatchertest.Remove}
 	}
@@ -152,10 +158,13 @@ func start(t *testing.T, s *spawner, change func(*registry.Document)) *rig {
 		}
 		return l
 	}
-	l := Listeners{MCP: listen(), Admin: listen(), Probe: listen()}
+	o := Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s,
+		Listeners: Listeners{MCP: listen(), Admin: listen(), Probe: listen()},
+		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	adjust(&o)
+	l := o.Listeners
 	r.base, r.admin, r.kube = "http://"+l.MCP.Addr().String(), "http://"+l.Admin.Addr().String(), "http://"+l.Probe.Addr().String()
-	d := New(Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s, Listeners: l,
-		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	d := New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()

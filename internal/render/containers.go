@@ -37,7 +37,9 @@ func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) 
 		WithCommand(serveCommand(s, revision)...).
 		// An atomic list whose API version the API server fills in: left out, it would never look applied.
 		WithEnv(corev1ac.EnvVar().WithName("POD_UID").WithValueFrom(corev1ac.EnvVarSource().
-			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid")))).
+			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid"))),
+			corev1ac.EnvVar().WithName("POD_IP").WithValueFrom(corev1ac.EnvVarSource().
+				WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("status.podIP")))).
 		WithPorts(port(portNameMCP, PortMCP), port(portNameAdmin, PortAdmin), port(portNameProbe, PortProbe)).
 		// No startup probe: the server's container starts as soon as this one runs, which saves its user a second.
 		WithLivenessProbe(probe("/healthz", 10, 3)).
@@ -56,6 +58,7 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 		"--listen", fmt.Sprintf(":%d", PortMCP),
 		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),
 		"--probe-listen", fmt.Sprintf(":%d", PortProbe),
+		"--peers", fmt.Sprintf("%s.%s.svc", PeersName(s.Name), s.Namespace),
 		"--drain-timeout", fmt.Sprintf("%ds", drainSeconds(s)),
 	}
 	if Transport(s) == mcpv1alpha1.TransportStdio {

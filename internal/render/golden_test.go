@@ -129,7 +129,7 @@ func TestChildren(t *testing.T) {
 				t.Fatal(err)
 			}
 			var all []string
-			for _, object := range []any{d, render.Service(s), render.ServiceAccount(s), render.NetworkPolicy(s, platform)} {
+			for _, object := range []any{d, render.Service(s), render.Peers(s), render.ServiceAccount(s), render.NetworkPolicy(s, platform)} {
 				all = append(all, string(asYAML(t, object)))
 			}
 			golden(t, name+".yaml", []byte(strings.Join(all, "---\n")))

@@ -4,6 +4,8 @@
 package render
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 
@@ -87,6 +89,18 @@ const (
 
 // RegistryName is the ConfigMap that holds a server's document. The dot keeps it from ever being the name of a server.
 func RegistryName(server string) string { return server + ".registry" }
+
+// PeersName is the headless Service by which the replicas of a server find each other. Admission keeps servers from having
+// such names.
+func PeersName(server string) string {
+	const suffix, most = "-peers", 63 // RFC 1035, section 2.3.4
+	if len(server)+len(suffix) <= most {
+		return server + suffix
+	}
+	digest := sha256.Sum256([]byte(server))
+	short := "-" + hex.EncodeToString(digest[:4])
+	return server[:most-len(suffix)-len(short)] + short + suffix
+}
 
 // Labels are on every child of a server.
 func Labels(server string) map[string]string {

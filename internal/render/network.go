@@ -47,6 +47,26 @@ func Service(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
 				WithProtocol(corev1.ProtocolTCP)))
 }
 
+// HasPeers says whether a server has replicas that must find each other.
+func HasPeers(s *mcpv1alpha1.MCPServer) bool { return Replicas(s) > 1 }
+
+// Peers renders the Service by which replicas find each other, to hand over requests of sessions that another one holds. It
+// names pods that are not ready too: one that drains still holds its sessions.
+func Peers(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(PeersName(s.Name), s.Namespace).
+		WithLabels(Labels(s.Name)).
+		WithOwnerReferences(owner(s)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithClusterIP(corev1.ClusterIPNone).
+			WithPublishNotReadyAddresses(true).
+			WithSelector(PodSelector(s.Name)).
+			WithPorts(corev1ac.ServicePort().
+				WithName(portNameMCP).
+				WithPort(PortMCP).
+				WithTargetPort(intstr.FromString(portNameMCP)).
+				WithProtocol(corev1.ProtocolTCP)))
+}
+
 // NetworkPolicy renders who may open connections to a server's pods: the pods of the namespace that are no MCP servers and
 // the server's own pods reach /mcp, the manager reaches the admin port, everyone the probes (kubelets come from addresses
 // that a policy can't name, and there is nothing to see there). Every other port is shut, that of an HTTP server above all.

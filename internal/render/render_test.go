@@ -177,3 +177,14 @@ func TestOwnedByPeople(t *testing.T) {
 		})
 	}
 }
+
+func TestPeersNamesAreLabels(t *testing.T) {
+	seen := map[string]string{}
+	for _, server := range []string{"a", strings.Repeat("b", 57), strings.Repeat("b", 58), strings.Repeat("b", 62) + "c", strings.Repeat("b", 63)} {
+		name := render.PeersName(server)
+		if len(name) > 63 || !strings.HasSuffix(name, "-peers") || seen[name] != "" {
+			t.Errorf("%s and %q: %s", server, seen[name], name)
+		}
+		seen[name] = server
+	}
+}

@@ -20,6 +20,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/test/dataplane/asking"
+	"toolgate.dev/toolgate/test/dataplane/serving"
 )
 
 // askingOver starts a dispatcher before an asking server of one era, over each transport that there is. done gives the tools
@@ -33,7 +34,7 @@ var askingOver = map[string]func(t *testing.T, era asking.Era, change func(*regi
 		return serve(t, doc, command...), func() string { return readFile(t, log) }
 	},
 	"streamable HTTP": func(t *testing.T, era asking.Era, change func(*registry.Document)) (*dispatcher, func() string) {
-		ran := &text{}
+		ran := &serving.Text{}
 		s := httptest.NewServer(asking.Handler(asking.NewServer(func(tool string) { _, _ = ran.Write([]byte(tool + "\n")) }), era)) // never fails
 		t.Cleanup(s.Close)
 		doc := initialized(t, "--url", s.URL+"/mcp")

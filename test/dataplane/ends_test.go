@@ -53,10 +53,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 			}
 			c.release()
 			group.Wait()
-			<-d.exited
-			if d.err != nil {
-				t.Errorf("the dispatcher ended with %v", d.err)
-			}
+			d.stop()
 			noProcesses(t, c)
 		})
 	}

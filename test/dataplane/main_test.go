@@ -11,13 +11,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"toolgate.dev/toolgate/test/dataplane/asking"
 	"toolgate.dev/toolgate/test/dataplane/scripted"
+	"toolgate.dev/toolgate/test/dataplane/serving"
 )
 
 // soon bounds every wait: nothing here takes longer, on the slowest machine, unless it is broken.
@@ -52,27 +51,13 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if binaries.dispatcher = os.Getenv("TOOLGATE_DISPATCHER"); binaries.dispatcher == "" {
-		binaries.dispatcher = filepath.Join(folder, "dispatcher")
-		if err := build(binaries.dispatcher); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+	if binaries.dispatcher, err = serving.Binary(folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	code := m.Run()
 	web.CloseIdleConnections()
 	return code
-}
-
-// build builds the dispatcher as releases are built.
-func build(file string) error {
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=v0.0.1-test", "-o", file,
-		"toolgate.dev/toolgate/cmd/dispatcher")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the dispatcher: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // await waits until done says true.

@@ -77,24 +77,47 @@ var fresh = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Ti
 
 // call sends one tools/call without a session.
 func call(ctx context.Context, url, tool, arguments string) (answer, error) {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	_, a, err := callIn(ctx, "", url, tool, arguments)
+	return a, err
+}
+
+// callIn sends one tools/call within a session, and gives the HTTP status too.
+func callIn(ctx context.Context, session, url, tool, arguments string) (int, answer, error) {
+	response, err := post(ctx, session, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
 	if err != nil {
-		return answer{}, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
-	request.Header.Set("MCP-Protocol-Version", "2025-11-25")
-	response, err := fresh.Do(request)
-	if err != nil {
-		return answer{}, err
+		return 0, answer{}, err
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, err
+		return 0, answer{}, err
 	}
-	return decode(data)
+	a, err := decode(data)
+	return response.StatusCode, a, err
+}
+
+// begin opens a session and gives its id.
+func begin(ctx context.Context, url string) string {
+	response, err := post(ctx, "", url, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	id := response.Header.Get("Mcp-Session-Id")
+	Expect(id).NotTo(BeEmpty(), "HTTP status %d", response.StatusCode)
+	return id
+}
+
+func post(ctx context.Context, session, url, body string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	if session != "" {
+		request.Header.Set("Mcp-Session-Id", session)
+	}
+	return fresh.Do(request)
 }
 
 // decode reads a JSON answer, or the last message of an event stream.

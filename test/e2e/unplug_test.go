@@ -8,6 +8,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -208,6 +209,22 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 		server.Spec.Transport.Isolation = mcpv1alpha1.IsolationShared
 		create(ctx, server)
 		expectReady(ctx, server)
+	})
+
+	It("has sessions that every pod serves, whichever holds them", func(ctx SpecContext) {
+		all := pods(ctx, Default, server)
+		Expect(all).To(HaveLen(3))
+		for _, holder := range all {
+			session := begin(ctx, podEndpoint(holder))
+			for _, pod := range all {
+				Eventually(func(g Gomega) {
+					status, a, err := callIn(ctx, session, podEndpoint(pod), "get-sum", `{"a":2,"b":40}`)
+					g.Expect(err).NotTo(HaveOccurred())
+					g.Expect(status).To(Equal(http.StatusOK))
+					g.Expect(a.ok()).To(BeTrue(), "%+v", a)
+				}).Should(Succeed())
+			}
+		}
 	})
 
 	It("to a broken image refuses no call, says what is wrong, and is undone", func(ctx SpecContext) {

@@ -23,7 +23,7 @@ func BenchmarkCall(b *testing.B) {
 	f.server.Quick = func(context.Context, upstream.Call) upstream.Reply {
 		return upstream.Reply{Result: []byte(`{"content":[]}`)}
 	}
-	header := headers(headerSession, id)
+	header := headers(HeaderSession, id)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,6 +10,7 @@ package front
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -19,16 +20,20 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
+// HeaderSession names the session that a request belongs to.
+const HeaderSession = "Mcp-Session-Id"
+
 // Header names of MCP (Transports, Streamable HTTP), in Go's canonical form.
 const (
-	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
+	headerLastID  = "Last-Event-ID"
 )
 
 // Connections give connections to the server by the ownership table of architecture.md.
@@ -45,10 +50,12 @@ type Config struct {
 	Pipeline    *pipeline.Pipeline
 	Connections Connections
 	// Info is what the server said of itself last, false while it has said nothing.
-	Info    func() (upstream.Info, bool)
-	Guard   *edge.Guard
-	Metrics *metrics.Metrics
-	Log     *slog.Logger
+	Info  func() (upstream.Info, bool)
+	Guard *edge.Guard
+	// SessionName is that of session.Config.
+	SessionName func(random string) string
+	Metrics     *metrics.Metrics
+	Log         *slog.Logger
 }
 
 // Handler answers at /mcp. It is safe for concurrent use.
@@ -59,7 +66,7 @@ type Handler struct {
 
 // New gives a handler without sessions.
 func New(c Config) *Handler {
-	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Metrics: c.Metrics, Log: c.Log})}
+	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Name: c.SessionName, Metrics: c.Metrics, Log: c.Log})}
 }
 
 // ServeHTTP answers one HTTP request of a client.
@@ -101,6 +108,11 @@ func (h *Handler) errorHTTP(w http.ResponseWriter, status int, refusal *policy.R
 	response.WriteJSON(w, status, body)
 }
 
+// SessionGone answers a request whose session was held by a replica that has gone: the client then begins another.
+func (h *Handler) SessionGone(w http.ResponseWriter, _ *http.Request) {
+	h.refuseHTTP(w, http.StatusNotFound, sessionNotFound())
+}
+
 // get opens the stream of a session for what the server sends on its own.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	if edge.Header(r.Header, headerVersion) == modernVersion {
@@ -114,8 +126,26 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	if s := h.sessionOf(w, r); s != nil {
 		defer s.Use()()
-		s.ServeStandalone(w, r)
+		h.carry(s, w, r)
 	}
+}
+
+// carry writes a stream of a session: its own, or the one that the client resumes, however that began (MCP 2025-11-25,
+// Resumability and Redelivery).
+func (h *Handler) carry(s *session.Session, w http.ResponseWriter, r *http.Request) {
+	carrier, lastID := (*stream.Carrier)(nil), edge.Header(r.Header, headerLastID)
+	if lastID == "" {
+		carrier = s.Standalone()
+	} else {
+		var err error
+		if carrier, err = s.Streams().Resume(lastID); err != nil {
+			h.refuseHTTP(w, http.StatusBadRequest, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "EventUnknown",
+				Message: fmt.Sprintf("What followed event %q is not kept any more, or there was no such event in this session. "+
+					"Send the request again if its answer is missing, and open the session's own stream without Last-Event-ID.", lastID)})
+			return
+		}
+	}
+	carrier.Run(r.Context(), w)
 }
 
 // delete ends a session.
@@ -136,7 +166,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session.Ses
 		h.refuseHTTP(w, http.StatusBadRequest, refusal)
 		return nil
 	}
-	id := edge.Header(r.Header, headerSession)
+	id := edge.Header(r.Header, HeaderSession)
 	if id == "" {
 		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
 		return nil

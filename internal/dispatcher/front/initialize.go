@@ -31,7 +31,7 @@ func (h *Handler) initialize(in *incoming) {
 		return
 	}
 	defer s.Use()()
-	in.reply.Header().Set(headerSession, s.ID)
+	in.reply.Header().Set(HeaderSession, s.ID)
 	h.sendResult(in, h.welcome(s))
 }
 

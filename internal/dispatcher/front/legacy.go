@@ -62,7 +62,7 @@ func (h *Handler) legacy(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	id := edge.Header(in.http.Header, headerSession)
+	id := edge.Header(in.http.Header, HeaderSession)
 	if id == "" {
 		h.withoutSession(in)
 		return
@@ -105,6 +105,7 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 		return
 	}
 	defer finish()
+	in.reply.Resumable(s.Streams(), s.Primed())
 	request.Source, request.Owner, in.session = s, c, true
 	request.Client.Ask = c.Ask
 	h.do(ctx, in, request)

@@ -91,7 +91,7 @@ const initializeBody = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
 func (f *fixture) session() string {
 	f.t.Helper()
 	w := f.post(initializeBody)
-	id := w.Header().Get(headerSession)
+	id := w.Header().Get(HeaderSession)
 	if w.Code != http.StatusOK || id == "" {
 		f.t.Fatalf("initialize: %d %s", w.Code, w.Body)
 	}

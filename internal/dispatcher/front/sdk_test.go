@@ -142,17 +142,17 @@ func TestG84Progress(t *testing.T) {
 			return upstream.Reply{Result: []byte(`{"content":[]}`)}, nil
 		}
 		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"_meta":{"progressToken":`+token+`}}}`,
-			headerSession, f.session())
+			HeaderSession, f.session())
 		events := strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n")
-		if len(events) != 101 || w.Header().Get("Content-Type") != "text/event-stream" {
+		if len(events) != 102 || w.Header().Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%d events, %v", len(events), w.Header())
 		}
-		want := "event: message\ndata: " + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1}}`
-		if events[0] != want {
-			t.Errorf("got %s\nwant %s", events[0], want)
+		want := "event: message\nid: 1-1\ndata: " + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1}}`
+		if events[1] != want {
+			t.Errorf("got %s\nwant %s", events[1], want)
 		}
-		if !strings.Contains(events[100], `"id":1,"result"`) {
-			t.Errorf("the last event is %s", events[100])
+		if !strings.Contains(events[101], `"id":1,"result"`) {
+			t.Errorf("the last event is %s", events[101])
 		}
 	}
 }

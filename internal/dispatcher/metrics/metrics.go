@@ -38,6 +38,7 @@ type Metrics struct {
 	violations *prometheus.CounterVec
 	reloads    *prometheus.CounterVec
 	dropped    *prometheus.CounterVec
+	handovers  *prometheus.CounterVec
 	bytes      *prometheus.CounterVec
 	sessions   prometheus.Gauge
 	inFlight   prometheus.Gauge
@@ -76,6 +77,7 @@ func (m *Metrics) own() {
 	m.violations = m.counterVec("toolgate_schema_violations_total", "Violations of schemas, by keyword.", "subject", "keyword")
 	m.reloads = m.counterVec("toolgate_registry_reloads_total", "Readings of the registry document that changed something.", "result")
 	m.dropped = m.counterVec("toolgate_messages_dropped_total", "Messages of the server that had no owner or no room.", "reason")
+	m.handovers = m.counterVec("toolgate_handovers_total", "Requests for a session that another replica holds.", "result")
 	m.bytes = m.counterVec("toolgate_bytes_total", "Bytes of messages from and to clients.", "direction")
 	m.sessions = prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolgate_sessions", Help: "Open sessions of clients."})
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolgate_calls_in_flight", Help: "Requests that wait for the server."})
@@ -184,3 +186,12 @@ func (m *Metrics) CallStarted() { m.inFlight.Inc() }
 
 // CallEnded is the other half of CallStarted.
 func (m *Metrics) CallEnded() { m.inFlight.Dec() }
+
+// HandedOver counts a request that was for another replica: done, or gone where that replica is not there any more.
+func (m *Metrics) HandedOver(ok bool) {
+	result := "gone"
+	if ok {
+		result = "done"
+	}
+	m.handovers.WithLabelValues(result).Inc()
+}

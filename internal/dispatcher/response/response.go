@@ -4,7 +4,7 @@
 // Package response writes HTTP responses to clients of MCP: plain JSON, or an event stream from the first thing on that
 // precedes the answer.
 //
-// It owns the framing, the keep-alive comments and the bounds of what waits for a slow client. It knows no session and no
+// It owns the choice between the two; the streams themselves are kept by the package stream. It knows no session and no
 // policy, and never imports Kubernetes, the API, or the packages that talk to servers.
 package response
 
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 )
 
 // Response is the HTTP response to one request. It is safe for concurrent use.
@@ -26,14 +27,31 @@ type Response struct {
 	ctx context.Context // of the HTTP request: ends when the client has gone
 
 	mu      sync.Mutex
-	events  *Stream
+	open    func() *stream.Stream
+	patient time.Duration
+	events  *stream.Stream
 	written chan struct{} // closed when the stream's writer has ended
 	ended   bool
 }
 
 // New gives the response to r.
 func New(w http.ResponseWriter, r *http.Request) *Response {
-	return &Response{Accepts: edge.Accept(r), w: w, ctx: r.Context()}
+	return &Response{Accepts: edge.Accept(r), w: w, ctx: r.Context(), open: stream.New, patient: stream.KeepAliveEvery}
+}
+
+// announceAfter is how long a primed answer may take before its stream is opened: a connection that breaks later than that
+// loses nothing.
+const announceAfter = time.Second
+
+// Resumable opens the event stream, if there will be one, in a store from which a client whose connection breaks can take it
+// up again. A primed one is opened soon, so that the client knows how.
+func (r *Response) Resumable(store *stream.Store, primed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open = func() *stream.Stream { return store.Open(primed) }
+	if primed {
+		r.patient = announceAfter
+	}
 }
 
 // Header is what the response's headers will be, until something is sent.
@@ -44,7 +62,7 @@ func (r *Response) Accepted() { r.w.WriteHeader(http.StatusAccepted) }
 
 // WriteJSON writes one JSON text as the whole response.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout)) // a recorder in a test has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stream.WriteTimeout)) // a recorder in a test has none
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
@@ -54,20 +72,30 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 func (r *Response) Event(message []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || !r.Accepts.EventStream {
-		return false
-	}
-	return r.open().Push(message)
+	return r.may() && r.start().Push(message)
 }
 
-// open gives the event stream, and starts it where there is none yet.
-func (r *Response) open() *Stream {
+// Live says whether a connection carries the response at this moment, as far as is known.
+func (r *Response) Live() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events != nil && r.events.Carried()
+}
+
+// may says whether events may be sent: to a client that has gone before it heard of a stream there is no way.
+func (r *Response) may() bool {
+	return !r.ended && r.Accepts.EventStream && (r.events != nil || r.ctx.Err() == nil)
+}
+
+// start gives the event stream, and begins it where there is none yet.
+func (r *Response) start() *stream.Stream {
 	if r.events == nil {
-		r.events = NewStream()
+		r.events = r.open()
 		r.written = make(chan struct{})
+		carrier := r.events.Attach()
 		go func() {
 			defer close(r.written)
-			r.events.Run(r.ctx, r.w)
+			carrier.Run(r.ctx, r.w)
 		}()
 	}
 	return r.events
@@ -76,11 +104,11 @@ func (r *Response) open() *Stream {
 // Patience opens the event stream when the answer takes long, so that its comments keep the connection alive. The function
 // that it gives stops it.
 func (r *Response) Patience() (stop func() bool) {
-	return time.AfterFunc(keepAliveEvery, func() {
+	return time.AfterFunc(r.patient, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !r.ended && r.Accepts.EventStream {
-			r.open()
+		if r.may() {
+			r.start()
 		}
 	}).Stop
 }
@@ -98,6 +126,9 @@ func (r *Response) Answer(status int, message []byte) {
 
 // Withhold ends the response without an answer: the client gave the request up and expects none.
 func (r *Response) Withhold() {
+	r.mu.Lock()
+	r.open = stream.New // nothing is there to be resumed
+	r.mu.Unlock()
 	events, written := r.close(true)
 	if events == nil {
 		r.w.WriteHeader(http.StatusAccepted)
@@ -108,11 +139,11 @@ func (r *Response) Withhold() {
 }
 
 // close takes no more events and gives the event stream, nil where there is none. wanted opens one if the client takes it.
-func (r *Response) close(wanted bool) (*Stream, chan struct{}) {
+func (r *Response) close(wanted bool) (*stream.Stream, chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if wanted && r.Accepts.EventStream {
-		r.open()
+		r.start()
 	}
 	r.ended = true
 	return r.events, r.written

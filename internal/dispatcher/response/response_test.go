@@ -4,15 +4,14 @@
 package response
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
+
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,36 +87,17 @@ func TestASlowClient(t *testing.T) {
 	w := &stuck{httptest.NewRecorder(), make(chan struct{})}
 	r := New(w, request(both))
 	taken := 0
-	for range 3 * maxQueued {
+	for range 3 * stream.MaxQueued {
 		if r.Event([]byte(`{"p":1}`)) {
 			taken++
 		}
 	}
-	if taken < maxQueued || taken >= 3*maxQueued {
-		t.Errorf("%d events were taken, want about %d", taken, maxQueued)
+	if taken < stream.MaxQueued || taken >= 3*stream.MaxQueued {
+		t.Errorf("%d events were taken, want about %d", taken, stream.MaxQueued)
 	}
 	close(w.release)
 	r.Answer(200, []byte(`{"a":1}`))
 	if got := w.Body.String(); strings.Count(got, "event: ") != taken+1 || !strings.HasSuffix(got, "data: {\"a\":1}\n\n") {
 		t.Errorf("%d events, the last %q", strings.Count(got, "event: "), got[max(0, len(got)-40):])
 	}
-}
-
-// A client that has gone ends the stream; whoever still writes is told.
-func TestAClientThatHasGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		s := NewStream()
-		done := make(chan struct{})
-		go func() { defer close(done); s.Run(ctx, httptest.NewRecorder()) }()
-		time.Sleep(time.Minute) //nolint:forbidigo // the clock of the bubble
-		if !s.Push([]byte(`{}`)) {
-			t.Error("refused while the client is there")
-		}
-		cancel()
-		<-done
-		if s.Push([]byte(`{}`)) {
-			t.Error("taken after the client has gone")
-		}
-	})
 }

@@ -18,7 +18,8 @@ import (
 const (
 	// askTimeout bounds how long a client, or the person before it, may take to answer the server.
 	askTimeout = 10 * time.Minute
-	// streamTimeout bounds how long a request of the server waits for a stream to reach the client on.
+	// streamTimeout is how often it is looked whether a stream reaches a client that is asked something. Where none does,
+	// the request is given up.
 	streamTimeout = 30 * time.Second
 )
 
@@ -56,16 +57,18 @@ func (s *Session) HandleNotification(event upstream.Event) {
 	if owner != nil && owner.session != s {
 		owner = nil
 	}
+	message := jsonrpc.AppendNotification(nil, event.Method, event.Params)
 	switch event.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		"notifications/resources/updated":
-		owner = nil // it is no part of any one call
+		s.tell(message) // it is no part of any one call
+		return
 	case "notifications/message", "notifications/elicitation/complete":
 	default:
 		s.all.Metrics.Dropped("unknown_notification")
 		return
 	}
-	s.deliver(owner, jsonrpc.AppendNotification(nil, event.Method, event.Params))
+	s.deliver(owner, message)
 }
 
 // Ask asks the client something on behalf of a request of its own, on that one's stream where there is one. ctx may bound
@@ -84,19 +87,18 @@ func (s *Session) ask(ctx context.Context, owner *Call, method string, params []
 	waiting := &ask{answer: make(chan upstream.Reply, 1)}
 	id := s.beginAsk(waiting)
 	defer s.endAsk(id)
-	onStream := s.deliver(owner, jsonrpc.AppendRequest(nil, id, method, params))
-	var noStream <-chan time.Time
-	if !onStream {
-		timer := time.NewTimer(streamTimeout)
-		defer timer.Stop()
-		noStream = timer.C
+	live := s.deliver(owner, jsonrpc.AppendRequest(nil, id, method, params))
+	if live == nil {
+		return unanswered("The client does not read its stream, so that it cannot be asked.")
 	}
+	look := time.NewTicker(streamTimeout)
+	defer look.Stop()
 	for {
 		select {
 		case reply := <-waiting.answer:
 			return reply
-		case <-noStream:
-			if noStream = nil; s.reachable() {
+		case <-look.C:
+			if live() {
 				continue
 			}
 			return unanswered("The client has no stream open on which it could be asked.")
@@ -117,12 +119,6 @@ func cancelled(id jsonrpc.ID) []byte {
 	params := append([]byte(`{"requestId":`), id.Raw()...)
 	params = append(params, `,"reason":"the server no longer wants the answer"}`...)
 	return jsonrpc.AppendNotification(nil, "notifications/cancelled", params)
-}
-
-func (s *Session) reachable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.standalone != nil
 }
 
 // beginAsk gives an id that no other request of this session has. It is a string so that nobody mistakes it for one of the

@@ -4,26 +4,17 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
-	"toolgate.dev/toolgate/internal/dispatcher/response"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
-)
-
-const (
-	// maxBacklog bounds what waits for a session's stream to be opened, in messages and bytes; the oldest go first.
-	maxBacklog      = 64
-	maxBacklogBytes = 1 << 20
 )
 
 // oldestVersion is the first revision of the protocol; revisions are dates, so that their order is that of their names.
@@ -44,21 +35,30 @@ type Session struct {
 	// forget gives back what the session holds: its connection and its place among the caller's sessions.
 	forget func()
 
-	mu         sync.Mutex
-	uses       int // requests and streams that are open
-	idle       *time.Timer
-	calls      map[string]*Call // by the key of the client's id
-	asks       map[string]*ask  // by the key of our id
-	asked      int64
-	standalone *response.Stream
-	backlog    [][]byte
-	held       int // bytes of backlog
+	// standalone is the stream of GET, for what belongs to no request of the client; streams keeps it and all others.
+	standalone *stream.Stream
+	streams    *stream.Store
+
+	mu    sync.Mutex
+	uses  int // requests and streams that are open
+	idle  *time.Timer
+	calls map[string]*Call // by the key of the client's id
+	asks  map[string]*ask  // by the key of our id
+	asked int64
+}
+
+// Reply is the answer to a request, as far as the server's own messages can precede it.
+type Reply interface {
+	// Event sends a message ahead of the answer. It says no where that is not possible.
+	Event(message []byte) bool
+	// Live says whether the client is there to read what Event sends.
+	Live() bool
 }
 
 // Call is one request of the client that is under way.
 type Call struct {
 	// Reply takes what is sent to the client ahead of the answer.
-	Reply interface{ Event(message []byte) bool }
+	Reply Reply
 	// Hold stops the call's time-out while the client is asked something.
 	Hold func() (release func())
 
@@ -124,15 +124,13 @@ func (s *Session) end(cause error) {
 	ended := s.ctx.Err() != nil
 	s.cancel(cause)
 	s.idle.Stop()
-	standalone := s.standalone
 	s.mu.Unlock()
 	if ended {
 		return
 	}
 	s.all.remove(s.ID)
-	if standalone != nil {
-		standalone.Finish(nil)
-	}
+	s.standalone.Finish(nil)
+	s.streams.Close()
 	s.forget()
 	s.all.Metrics.SessionClosed()
 	s.all.Log.Debug("session ended", "why", cause, "address", s.address)
@@ -177,55 +175,34 @@ func (s *Session) GiveUp(id jsonrpc.ID) {
 }
 
 // deliver sends a message of the server on exactly one stream: that of the call that it belongs to, else the standalone
-// one, else it waits for that to be opened. It says whether the message is on a stream.
-func (s *Session) deliver(owner *Call, message []byte) bool {
+// one, where it waits if the client has not opened that. The function that it gives says whether the client is there to read
+// it; it is nil where the message reaches nobody.
+func (s *Session) deliver(owner *Call, message []byte) (live func() bool) {
 	if owner != nil && owner.Reply.Event(message) {
-		return true
+		return owner.Reply.Live
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.standalone != nil && s.standalone.Push(message) {
-		return true
+	if s.standalone.Push(message) {
+		return s.standalone.Carried
 	}
-	s.hold(message)
-	return false
+	s.all.Metrics.Dropped("no_stream")
+	return nil
 }
 
-// hold keeps a message until the client opens its stream.
-func (s *Session) hold(message []byte) {
-	if slices.ContainsFunc(s.backlog, func(held []byte) bool { return bytes.Equal(held, message) }) {
-		return // list_changed says no more when it is said twice; requests differ in their ids
-	}
-	s.backlog = append(s.backlog, message)
-	s.held += len(message)
-	for len(s.backlog) > maxBacklog || s.held > maxBacklogBytes {
-		s.held -= len(s.backlog[0])
-		s.backlog = s.backlog[1:]
+// tell sends a notification of what may have changed on the standalone stream. It says no more when it is said twice.
+func (s *Session) tell(message []byte) {
+	if !s.standalone.PushOnce(message) {
 		s.all.Metrics.Dropped("no_stream")
 	}
 }
 
-// ServeStandalone writes the session's own stream until it ends. A newer one takes the older one's place: the client that
-// opens it knows better than we do whether the older one still reaches it.
-func (s *Session) ServeStandalone(w http.ResponseWriter, r *http.Request) {
-	mine := response.NewStream()
-	s.mu.Lock()
-	if s.standalone != nil {
-		s.standalone.Finish(nil)
-	}
-	s.standalone = mine
-	for _, message := range s.backlog {
-		mine.Push(message)
-	}
-	s.backlog, s.held = nil, 0
-	s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		mine.Finish(nil)
-	}
-	mine.Run(r.Context(), w)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.standalone == mine {
-		s.standalone = nil
-	}
-}
+// priming is the first revision whose clients know an event without data (MCP 2025-11-25, Sending Messages to the Server).
+const priming = "2025-11-25"
+
+// Primed says whether the session's streams begin with an event without data, by which a client can resume them.
+func (s *Session) Primed() bool { return s.Version >= priming }
+
+// Streams keeps the session's event streams.
+func (s *Session) Streams() *stream.Store { return s.streams }
+
+// Standalone gives the connection that carries the session's own stream from now on.
+func (s *Session) Standalone() *stream.Carrier { return s.standalone.Attach() }

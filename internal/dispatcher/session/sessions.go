@@ -4,8 +4,7 @@
 // Package session keeps the sessions of clients that speak a revision up to 2025-11-25: their requests under way, their
 // streams, what the server asks and tells them on its own, and their end.
 //
-// It owns no HTTP beyond the stream that it writes and reads no message of a client: that is the front's. What may pass is
-// for the pipeline to decide. It never imports Kubernetes, the API or the launcher.
+// It owns no HTTP and reads no message of a client: that is the front's. What may pass is for the pipeline to decide. It never imports Kubernetes, the API or the launcher.
 package session
 
 import (
@@ -21,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -31,6 +31,8 @@ type Config struct {
 	// Connect gives the connection of a new session, which takes what the server sends on its own; release ends the
 	// session's part in it.
 	Connect func(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (conn upstream.Conn, release func(), err error)
+	// Name makes a session's id of a random one: it may say which replica holds the session. Nil leaves it as it is.
+	Name    func(random string) string
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
 }
@@ -42,10 +44,16 @@ type Sessions struct {
 	mu       sync.Mutex
 	byID     map[string]*Session
 	draining bool
+	kept     stream.Total
 }
 
 // New gives a set without sessions.
-func New(c Config) *Sessions { return &Sessions{Config: c, byID: map[string]*Session{}} }
+func New(c Config) *Sessions {
+	if c.Name == nil {
+		c.Name = func(random string) string { return random }
+	}
+	return &Sessions{Config: c, byID: map[string]*Session{}}
+}
 
 // newID is 192 random bits in visible ASCII (MCP, Session Management): it is all that a caller needs to use the session, so
 // it must not be guessed, and a client never chooses it.
@@ -66,9 +74,11 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 		return nil, refusal
 	}
 	s := &Session{
-		ID: newID(), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
+		ID: a.Name(newID()), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.streams = stream.NewStore(&a.kept, func() { a.Metrics.Dropped("not_fetched") })
+	s.standalone = s.streams.Open(s.Primed())
 	hello := upstream.Hello{ProtocolVersion: version, Capabilities: client.Capabilities, ClientInfo: client.Info}
 	conn, release, err := a.Connect(ctx, hello, s)
 	if err != nil {
@@ -147,7 +157,7 @@ func (a *Sessions) Closed() bool {
 // Tell sends a notification of the dispatcher's own to every session.
 func (a *Sessions) Tell(message []byte) {
 	for _, s := range a.list() {
-		s.deliver(nil, message)
+		s.tell(message)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -95,7 +96,7 @@ func isStream(resp *http.Response, body *bufio.Reader) bool {
 	switch {
 	case len(head) == 0, head[0] == '{', head[0] == '[':
 		return false
-	case hasType(resp.Header.Get("Content-Type"), streamType):
+	case origin.HasType(resp.Header.Get("Content-Type"), streamType):
 		return true
 	}
 	head = sniff(body, len("event:"))
@@ -117,11 +118,6 @@ func sniff(body *bufio.Reader, want int) []byte {
 			return head
 		}
 	}
-}
-
-func hasType(label, want string) bool {
-	label, _, _ = strings.Cut(label, ";")
-	return strings.EqualFold(strings.TrimSpace(label), want)
 }
 
 // document takes an answer that is one JSON text.
@@ -260,7 +256,7 @@ func (w *wire) Tell(ctx context.Context, message []byte) error {
 	if err != nil {
 		return w.broken(ctx, err)
 	}
-	defer discard(resp)
+	defer origin.Discard(resp)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil
 	}

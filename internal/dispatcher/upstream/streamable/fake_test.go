@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -125,12 +126,22 @@ func serve(t testing.TB, handler http.Handler) *httptest.Server {
 	return server
 }
 
+// Options are all that a Dialer is made from.
+type Options struct {
+	upstream.Options
+	URL     string
+	Remote  bool
+	Headers []registry.HeaderFile
+	CAFile  string
+}
+
 func newDialer(t testing.TB, opts Options) upstream.Dialer {
 	t.Helper()
-	d, err := New(opts, slog.New(slog.DiscardHandler))
+	server, err := origin.New(origin.Options{URL: opts.URL, Remote: opts.Remote, Headers: opts.Headers, CAFile: opts.CAFile})
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := New(opts.Options, server, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -27,14 +28,14 @@ func (w *wire) listen() {
 		delay := min(firstDelay<<min(failures, 8), mostDelay)
 		failures++
 		switch {
-		case err != nil && isDial(err) && !w.Remote && w.session.Load() != nil:
+		case err != nil && origin.IsDial(err) && !w.Remote && w.session.Load() != nil:
 			// The process that kept the session is gone, and the session with it.
 			w.session.Store(nil)
-			w.conn.Fail(upstream.Fail(registry.FailExited, reason(err), "The server at %s has gone: %s.", w.host, reason(err)))
+			w.conn.Fail(upstream.Fail(registry.FailExited, origin.Reason(err), "The server at %s has gone: %s.", w.Host(), origin.Reason(err)))
 			return
 		case err != nil || resp.StatusCode >= http.StatusInternalServerError:
 			if err == nil {
-				discard(resp)
+				origin.Discard(resp)
 			}
 		case !w.listens(resp):
 			return
@@ -57,12 +58,12 @@ func (w *wire) listen() {
 
 // listens says whether the answer to GET is a stream, and closes it if not.
 func (w *wire) listens(resp *http.Response) bool {
-	if resp.StatusCode == http.StatusOK && hasType(resp.Header.Get("Content-Type"), streamType) {
+	if resp.StatusCode == http.StatusOK && origin.HasType(resp.Header.Get("Content-Type"), streamType) {
 		return true
 	}
 	err := w.refused(resp, nil)
 	w.log.Debug("The server offers no stream of its own", "status", resp.StatusCode, "error", err)
-	discard(resp)
+	origin.Discard(resp)
 	return false
 }
 

@@ -179,14 +179,6 @@ func TestCAFile(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatIsNoURL(t *testing.T) {
-	for _, u := range []string{"", "ftp://x/", "/mcp", "http://", "http://a b/"} {
-		if _, err := New(Options{URL: u}, slog.New(slog.DiscardHandler)); err == nil {
-			t.Errorf("%q was accepted", u)
-		}
-	}
-}
-
 func BenchmarkCall(b *testing.B) {
 	for name, streaming := range map[string]bool{"JSON": false, "stream": true} {
 		b.Run(name, func(b *testing.B) {

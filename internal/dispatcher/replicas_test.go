@@ -1,0 +1,80 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"toolgate.dev/toolgate/internal/dispatcher/front"
+)
+
+// replicas starts two dispatchers of one server on one port of two addresses, as pods have it.
+func replicas(t *testing.T) [2]*rig {
+	t.Helper()
+	addresses := []netip.Addr{netip.MustParseAddr("127.0.8.1"), netip.MustParseAddr("127.0.8.2")}
+	var port uint16
+	var out [2]*rig
+	for i, address := range addresses {
+		out[i] = startWith(t, &spawner{}, nil, func(o *Options) {
+			_ = o.Listeners.MCP.Close()
+			l, err := net.Listen("tcp", netip.AddrPortFrom(address, port).String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			port = netip.MustParseAddrPort(l.Addr().String()).Port()
+			o.Listeners.MCP = l
+			o.Replicas = Replicas{Self: address, Port: port, Lookup: func(context.Context) ([]netip.Addr, error) { return addresses, nil }}
+		})
+		eventually(t, "ready", out[i].ready)
+	}
+	return out
+}
+
+func (r *rig) inSession(id, body string) (status int, session, answer string) {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+"/mcp", strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if id != "" {
+		request.Header.Set(front.HeaderSession, id)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, _ := io.ReadAll(response.Body)
+	return response.StatusCode, response.Header.Get(front.HeaderSession), string(data)
+}
+
+func TestASessionIsServedThroughEveryReplica(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`
+	both := replicas(t)
+	_, id, answer := both[0].inSession("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if id == "" {
+		t.Fatalf("no session: %s", answer)
+	}
+	for i, r := range both {
+		if status, _, answer := r.inSession(id, call); status != http.StatusOK || !strings.Contains(answer, `"text":"done"`) {
+			t.Errorf("through replica %d: %d %s", i, status, answer)
+		}
+	}
+	if _, body := both[1].get(both[1].admin + "/metrics"); !strings.Contains(body, `toolgate_handovers_total{result="done"} 1`) {
+		t.Error("the hand-over was not counted where it was made")
+	}
+	if err := both[0].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, answer := both[1].inSession(id, call); status != http.StatusNotFound || !strings.Contains(answer, "Session not found") {
+		t.Errorf("after the session's replica has gone: %d %s", status, answer)
+	}
+}

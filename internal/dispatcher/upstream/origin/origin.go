@@ -1,0 +1,215 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package origin is the way to one server over HTTP, whatever is spoken there: in the pod on loopback, or a remote one.
+//
+// It owns TCP and TLS connections, the configured headers, redirects, what the encoding of an answer is, and what a failure of
+// HTTP means. It never calls another server than that of its URL, and no error of it holds the value of a header or the
+// query of the URL. It knows nothing of MCP's messages.
+package origin
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// The bounds of a connection over HTTP.
+const (
+	dialTimeout = 5 * time.Second
+	tlsTimeout  = 10 * time.Second
+	// idleTimeout is below what servers in the field keep idle connections for (5 s in Node and uvicorn), so that no
+	// request is sent into a connection that is being closed.
+	idleTimeout    = 4 * time.Second
+	maxIdle        = 64
+	maxHeaderBytes = 256 << 10
+	maxRedirects   = 3
+	maxHeaderFile  = 16 << 10 // of one header's file
+)
+
+// MaxErrorBody bounds what is read of an answer that is no success, in bytes.
+const MaxErrorBody = 64 << 10
+
+// Options say where a server is and how it is asked.
+type Options struct {
+	// URL is the MCP endpoint, http or https.
+	URL string
+	// Remote says that the server is not in the pod, which decides how it is reported as missing, and whether it is asked to
+	// compress: on loopback that costs more than it saves.
+	Remote bool
+	// Headers are read for each request, so that a changed file counts at once. They never replace the protocol's own.
+	Headers []registry.HeaderFile
+	// CAFile is a PEM bundle that replaces the system's, read for each TLS connection; "" means the system's.
+	CAFile string
+}
+
+// Origin is one server. It is safe for concurrent use.
+type Origin struct {
+	Options
+	url       *url.URL
+	transport *http.Transport
+	client    *http.Client
+}
+
+// New returns the way to a server. It connects to nothing yet.
+func New(o Options) (*Origin, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the upstream's url is not an absolute http or https URL")
+	}
+	d := &Origin{Options: o, url: u}
+	d.transport = &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // encodings are read here, so that none is missed and each is bounded
+		TLSHandshakeTimeout:    tlsTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConnsPerHost:    maxIdle,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+	if o.CAFile != "" {
+		d.transport.DialTLSContext = d.dialTLS
+	}
+	d.client = &http.Client{Transport: d.transport, CheckRedirect: checkRedirect}
+	return d, nil
+}
+
+// Host is the server's host and port, as its URL has them.
+func (o *Origin) Host() string { return o.url.Host }
+
+// Client is what all requests are made with. Its answers are not decoded.
+func (o *Origin) Client() *http.Client { return o.client }
+
+// Close closes idle connections.
+func (o *Origin) Close() { o.transport.CloseIdleConnections() }
+
+// Request is one request to the server.
+type Request struct {
+	// Method and Target say what is asked; Target is the whole URL if it is "", else another one of the same server.
+	Method, Target string
+	Body           []byte
+	// Header are the protocol's own headers. They win over the configured ones.
+	Header http.Header
+}
+
+// Send makes a request. The body of the answer is decoded, without a bound on its size, and its headers no longer say that
+// it was encoded.
+func (o *Origin) Send(ctx context.Context, r Request) (*http.Response, error) {
+	target := r.Target
+	if target == "" {
+		target = o.URL
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Configure(req.Header); err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept-Encoding", o.acceptEncoding())
+	for name, values := range r.Header {
+		req.Header[name] = values
+	}
+	resp, err := o.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := decode(resp); err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	return resp, nil
+}
+
+// Configure adds the headers that every request has.
+func (o *Origin) Configure(header http.Header) error {
+	for _, h := range o.Headers {
+		value, err := headerValue(h)
+		if err != nil {
+			return err
+		}
+		header.Set(h.Name, value)
+	}
+	header.Set("User-Agent", "toolgate")
+	return nil
+}
+
+// Same says whether a URL leads to this server, by scheme, host and port.
+func (o *Origin) Same(u *url.URL) bool {
+	return u.Scheme == o.url.Scheme && strings.EqualFold(u.Hostname(), o.url.Hostname()) && port(u) == port(o.url)
+}
+
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// checkRedirect follows only what asks the same server the same thing again.
+func checkRedirect(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > maxRedirects || next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// dialTLS trusts the bundle as it is in its file now.
+func (o *Origin) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	pem, err := os.ReadFile(o.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA bundle: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New("the CA bundle holds no PEM certificate")
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("reading the server's address: %w", err)
+	}
+	raw, err := o.transport.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, &tls.Config{RootCAs: roots, ServerName: host, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12})
+	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("TLS: %w", err), raw.Close())
+	}
+	return conn, nil
+}
+
+// headerValue reads a header's file. The error never holds what the file does.
+func headerValue(h registry.HeaderFile) (string, error) {
+	file, err := os.Open(h.File)
+	if err != nil {
+		return "", unauthorized(err, h)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	raw, err := io.ReadAll(io.LimitReader(file, maxHeaderFile+1))
+	if err != nil {
+		return "", unauthorized(err, h)
+	}
+	value := strings.TrimSpace(string(raw))
+	if len(raw) > maxHeaderFile || strings.IndexFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) >= 0 {
+		return "", unauthorized(errors.New("it is too long, or has line breaks or control characters"), h)
+	}
+	return value, nil
+}
