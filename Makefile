@@ -37,6 +37,10 @@ e2e: ## Run the tests that need a real cluster
 conformance: ## Run MCP's official conformance suite through the dispatcher, as server and as client
 	@hack/conformance.sh
 
+.PHONY: corpus
+corpus: ## Run the tests of every fault of another proxy (docs/corpus.md)
+	@hack/corpus.sh
+
 .PHONY: bench
 bench: ## Measure the dispatcher beside other proxies, in some minutes (BENCH=full: all combinations)
 	@hack/bench.sh
