@@ -100,12 +100,12 @@ type Dispatcher struct {
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
 	d.backends = backends{dispatcher: d}
-	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now})
+	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
+	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now,
+		Tag: d.handover.Tag()})
 	d.guard = &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
-	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Gone: d.sessionGone,
-		Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: d.guard,
-		SessionName: d.handover.Tagged, Metrics: d.metrics, Log: o.Log})
+		Tag: d.handover.Tag(), HandOver: d.handover.Pass, Metrics: d.metrics, Log: o.Log})
 	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: d.guard,
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
 	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
@@ -181,12 +181,10 @@ func (d *Dispatcher) Handler() http.Handler {
 // mcp answers at /mcp, here or at the replica that holds the session.
 func (d *Dispatcher) mcp(w http.ResponseWriter, r *http.Request) {
 	r = d.handover.Received(r)
-	if !d.handover.Pass(w, r, edge.Header(r.Header, front.HeaderSession)) {
+	if !d.handover.Pass(w, r, edge.Header(r.Header, front.HeaderSession), d.front.SessionGone) {
 		d.front.ServeHTTP(w, r)
 	}
 }
-
-func (d *Dispatcher) sessionGone(w http.ResponseWriter, r *http.Request) { d.front.SessionGone(w, r) }
 
 // Run serves until ctx ends, then drains and ends everything. The error says what could not be served.
 func (d *Dispatcher) Run(ctx context.Context) error {

@@ -39,14 +39,21 @@ func replicas(t *testing.T) [2]*rig {
 
 func (r *rig) inSession(id, body string) (status int, session, answer string) {
 	r.t.Helper()
+	header := http.Header{}
+	if id != "" {
+		header.Set(front.HeaderSession, id)
+	}
+	return r.send(body, header)
+}
+
+func (r *rig) send(body string, header http.Header) (status int, session, answer string) {
+	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.base+"/mcp", strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	request.Header = header.Clone()
 	request.Header.Set("Content-Type", "application/json")
-	if id != "" {
-		request.Header.Set(front.HeaderSession, id)
-	}
 	response, err := r.client.Do(request)
 	if err != nil {
 		r.t.Fatal(err)
@@ -76,5 +83,37 @@ func TestASessionIsServedThroughEveryReplica(t *testing.T) {
 	}
 	if status, _, answer := both[1].inSession(id, call); status != http.StatusNotFound || !strings.Contains(answer, "Session not found") {
 		t.Errorf("after the session's replica has gone: %d %s", status, answer)
+	}
+}
+
+func TestARequestIsContinuedAtTheReplicaThatAsked(t *testing.T) {
+	both := replicas(t)
+	// No replica can open this state; which one says so shows who held the request.
+	holder := both[0].handover
+	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"requestState":"toolgate.dev/0a` + holder.Tag() + `/zz",` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	modern := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"echo"}}
+	handedOver := func(r *rig) string {
+		_, body := r.get(r.admin + "/metrics")
+		var lines []string
+		for line := range strings.Lines(body) {
+			if strings.HasPrefix(line, "toolgate_handovers_total") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		return strings.Join(lines, " ")
+	}
+	const refusal = "begin the request again"
+	if _, _, answer := both[1].send(call, modern); !strings.Contains(answer, refusal) || handedOver(both[1]) != `toolgate_handovers_total{result="done"} 1` {
+		t.Errorf("through another replica: %s; %s", answer, handedOver(both[1]))
+	}
+	if _, _, answer := both[0].send(call, modern); !strings.Contains(answer, refusal) || handedOver(both[0]) != "" {
+		t.Errorf("at the replica itself: %s; %s", answer, handedOver(both[0]))
+	}
+	if err := both[0].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, answer := both[1].send(call, modern); !strings.Contains(answer, refusal) || !strings.Contains(answer, "-32602") {
+		t.Errorf("after that replica has gone: %s", answer)
 	}
 }

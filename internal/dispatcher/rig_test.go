@@ -25,6 +25,7 @@ import (
 	"go.uber.org/goleak"
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
+	"toolgate.dev/toolgate/internal/dispatcher/handover"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -135,6 +136,7 @@ type rig struct {
 	base, admin, kube string
 	client            *http.Client
 	stop              func() error
+	handover          *handover.Handover
 	released          atomic.Bool
 }
 
@@ -160,11 +162,12 @@ func startWith(t *testing.T, s *spawner, change func(*registry.Document), adjust
 	}
 	o := Options{RegistryPath: r.path, Revision: dispatchertest.Revision, Version: "test", PodUID: "uid", Spawner: s,
 		Listeners: Listeners{MCP: listen(), Admin: listen(), Probe: listen()},
-		Release: func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		Release:   func() error { r.released.Store(true); return nil }, DrainTimeout: 20 * time.Second, Audit: io.Discard, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	adjust(&o)
 	l := o.Listeners
 	r.base, r.admin, r.kube = "http://"+l.MCP.Addr().String(), "http://"+l.Admin.Addr().String(), "http://"+l.Probe.Addr().String()
 	d := New(o)
+	r.handover = d.handover
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()

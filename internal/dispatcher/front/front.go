@@ -52,10 +52,12 @@ type Config struct {
 	// Info is what the server said of itself last, false while it has said nothing.
 	Info  func() (upstream.Info, bool)
 	Guard *edge.Guard
-	// SessionName is that of session.Config.
-	SessionName func(random string) string
-	Metrics     *metrics.Metrics
-	Log         *slog.Logger
+	// Tag is what this replica puts behind names that it makes; HandOver hands a request over to the replica that a name
+	// was made by, and reports whether it did. Nil where there are no others.
+	Tag      string
+	HandOver func(w http.ResponseWriter, r *http.Request, name string, gone http.HandlerFunc) bool
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
 }
 
 // Handler answers at /mcp. It is safe for concurrent use.
@@ -66,7 +68,7 @@ type Handler struct {
 
 // New gives a handler without sessions.
 func New(c Config) *Handler {
-	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Name: c.SessionName, Metrics: c.Metrics, Log: c.Log})}
+	return &Handler{Config: c, sessions: session.New(session.Config{Pipeline: c.Pipeline, Connect: c.Connections.Session, Tag: c.Tag, Metrics: c.Metrics, Log: c.Log})}
 }
 
 // ServeHTTP answers one HTTP request of a client.

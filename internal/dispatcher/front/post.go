@@ -4,11 +4,15 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
@@ -52,11 +56,27 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
 		h.refuse(in, over)
+	case in.modern && h.handedOver(w, in, body):
 	case in.modern:
 		h.modern(in) //nolint:contextcheck // in carries the context of its HTTP request
 	default:
 		h.legacy(in) //nolint:contextcheck // a session outlives the HTTP request that began it
 	}
+}
+
+// handedOver hands a request that continues another over to the replica that gave out its requestState.
+func (h *Handler) handedOver(w http.ResponseWriter, in *incoming, body []byte) bool {
+	state, _ := jsonrpc.String(in.Param("requestState"))
+	issuer := input.Issuer(state)
+	if issuer == "" || h.HandOver == nil {
+		return false
+	}
+	r := in.http.Clone(in.http.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return h.HandOver(w, r, issuer, func(http.ResponseWriter, *http.Request) {
+		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageMethod, Reason: "InvalidInput", Path: "/requestState",
+			Message: fmt.Sprintf("The requestState of this request is not taken: %s.", input.ErrElsewhere)})
+	})
 }
 
 // parseRefusal tells what was wrong with a body, and finds the id for the answer where that can be read.

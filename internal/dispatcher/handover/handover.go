@@ -44,8 +44,6 @@ type Options struct {
 	Port uint16
 	// Lookup gives the addresses of all replicas, this one's too or not. A request goes nowhere else, whatever a name says.
 	Lookup func(ctx context.Context) ([]netip.Addr, error)
-	// Gone answers a request whose replica is not there any more.
-	Gone func(w http.ResponseWriter, r *http.Request)
 	// Counted is told of every request that was for another replica: whether it could be handed over.
 	Counted func(ok bool)
 	Now     func() time.Time
@@ -90,8 +88,8 @@ func transport() *http.Transport {
 
 func tagOf(a netip.Addr) string { return base64.RawURLEncoding.EncodeToString(a.AsSlice()) }
 
-// Tagged gives a name that says which replica made it: itself where there is only one.
-func (h *Handover) Tagged(name string) string { return name + h.tag }
+// Tag is what this replica puts behind names that it makes, so that the others know whose they are; empty where there are none.
+func (h *Handover) Tag() string { return h.tag }
 
 // Owner is the other replica that a name was made by. It says no to names of this replica, and to those without a tag.
 func (h *Handover) Owner(name string) (netip.Addr, bool) {
@@ -134,30 +132,37 @@ func (h *Handover) Received(r *http.Request) *http.Request {
 type handedOver struct{}
 
 // Pass hands a request over to the replica that a name was made by, with its answer, and reports whether it did: not where
-// the name is this replica's own, or the request has been handed over already.
-func (h *Handover) Pass(w http.ResponseWriter, r *http.Request, name string) bool {
+// the name is this replica's own, or the request has been handed over already. Where that replica is not there any more,
+// gone answers.
+func (h *Handover) Pass(w http.ResponseWriter, r *http.Request, name string, gone http.HandlerFunc) bool {
 	owner, ok := h.Owner(name)
 	if !ok || r.Context().Value(handedOver{}) != nil {
 		return false
 	}
 	if !h.peers.has(r.Context(), owner) {
 		h.opts.Counted(false)
-		h.opts.Gone(w, r)
+		gone(w, r)
 		return true
 	}
 	h.opts.Counted(true)
-	h.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), destination{}, owner)))
+	h.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passing{}, destination{owner, gone})))
 	return true
 }
 
-// destination is the key of the owner's address in the context of a request that is being handed over.
-type destination struct{}
+// passing is the key of the destination in the context of a request that is being handed over.
+type passing struct{}
+
+// destination is where a request goes, and who answers if it does not come there.
+type destination struct {
+	owner netip.Addr
+	gone  http.HandlerFunc
+}
 
 // rewrite sends a request to its owner as the client sent it, Host and all: the owner makes the checks.
 func (h *Handover) rewrite(p *httputil.ProxyRequest) {
-	owner, _ := p.In.Context().Value(destination{}).(netip.Addr)
+	to, _ := p.In.Context().Value(passing{}).(destination)
 	p.Out.URL.Scheme = "http"
-	p.Out.URL.Host = net.JoinHostPort(owner.String(), strconv.Itoa(int(h.opts.Port)))
+	p.Out.URL.Host = net.JoinHostPort(to.owner.String(), strconv.Itoa(int(h.opts.Port)))
 	p.Out.Host = p.In.Host
 	p.Out.Header.Set(headerHops, "1")
 	if from, err := netip.ParseAddrPort(p.In.RemoteAddr); err == nil {
@@ -171,5 +176,7 @@ func (h *Handover) failed(w http.ResponseWriter, r *http.Request, err error) {
 		return // the client has gone
 	}
 	h.opts.Log.Warn("a session's replica could not be reached", "error", err)
-	h.opts.Gone(w, r)
+	if to, ok := r.Context().Value(passing{}).(destination); ok {
+		to.gone(w, r)
+	}
 }

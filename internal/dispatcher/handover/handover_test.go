@@ -55,7 +55,7 @@ func replicas(t *testing.T, around *neighbours, n int) []*replica {
 		}
 		port = netip.MustParseAddrPort(listener.Addr().String()).Port()
 		r := &replica{address: address, seen: make(chan *http.Request, 16)}
-		r.Handover = New(Options{Self: address, Port: port, Lookup: around.lookup, Gone: gone, Counted: func(bool) {}, Now: time.Now,
+		r.Handover = New(Options{Self: address, Port: port, Lookup: around.lookup, Counted: func(bool) {}, Now: time.Now,
 			Log: slog.New(slog.DiscardHandler)})
 		r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Second}
 		go func() { _ = r.server.Serve(listener) }()
@@ -70,7 +70,7 @@ func gone(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.S
 
 func (r *replica) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	req = r.Received(req)
-	if r.Pass(w, req, req.Header.Get("Mcp-Session-Id")) {
+	if r.Pass(w, req, req.Header.Get("Mcp-Session-Id"), gone) {
 		return
 	}
 	body, _ := io.ReadAll(req.Body)
@@ -117,7 +117,7 @@ func read(t *testing.T, r *http.Response) string {
 
 func TestRequestsReachTheReplicaThatHoldsTheSession(t *testing.T) {
 	all := replicas(t, &neighbours{}, 3)
-	session := all[1].Tagged("abc")
+	session := "abc" + all[1].Tag()
 	for _, at := range all {
 		if got, want := read(t, at.post(t, session)), "first\n127.0.7.2 weather body"; got != want {
 			t.Errorf("at %s: %q, want %q", at.address, got, want)
@@ -138,7 +138,7 @@ func TestEventsAreHandedOverAtOnce(t *testing.T) {
 	all := replicas(t, &neighbours{}, 2)
 	ended := make(chan struct{})
 	all[1].hold = ended
-	response := all[0].post(t, all[1].Tagged("abc"))
+	response := all[0].post(t, "abc"+all[1].Tag())
 	// The holder has not ended its answer yet.
 	lines := bufio.NewReader(response.Body)
 	if first, err := lines.ReadString('\n'); err != nil || first != "first\n" {
@@ -158,12 +158,12 @@ func TestOnlyReplicasAreGoneTo(t *testing.T) {
 		session string
 		want    int
 	}{
-		"an address that is no replica":     {stranger.Tagged("abc"), http.StatusNotFound},
+		"an address that is no replica":     {"abc" + stranger.Tag(), http.StatusNotFound},
 		"a tag that is no address":          {"abc.zz", http.StatusOK},
 		"a tag that is no base64":           {"abc.!", http.StatusOK},
 		"an empty tag":                      {"abc.", http.StatusOK},
 		"no tag":                            {"abc", http.StatusOK},
-		"this replica's own":                {all[0].Tagged("abc"), http.StatusOK},
+		"this replica's own":                {"abc" + all[0].Tag(), http.StatusOK},
 		"this replica's own as mapped IPv6": {"abc." + tagOf(netip.MustParseAddr("::ffff:127.0.7.1")), http.StatusOK},
 	} {
 		if got := all[0].post(t, tc.session).StatusCode; got != tc.want {
@@ -174,7 +174,7 @@ func TestOnlyReplicasAreGoneTo(t *testing.T) {
 
 func TestAReplicaThatHasGoneIsSaidToHaveGone(t *testing.T) {
 	all := replicas(t, &neighbours{}, 2)
-	session := all[1].Tagged("abc")
+	session := "abc" + all[1].Tag()
 	_ = all[1].server.Close()
 	if got := all[0].post(t, session); got.StatusCode != http.StatusNotFound {
 		t.Errorf("%d: %s", got.StatusCode, read(t, got))
@@ -190,7 +190,7 @@ func TestClientsCanNotSpeakAsReplicas(t *testing.T) {
 		t.Errorf("taken for %s with %v", host, seen.Header)
 	}
 	// Nor does a forged mark keep a request from its replica.
-	if got, want := read(t, all[0].post(t, all[1].Tagged("abc"), headerHops, "1")), "127.0.7.2"; !strings.Contains(got, want) {
+	if got, want := read(t, all[0].post(t, "abc"+all[1].Tag(), headerHops, "1")), "127.0.7.2"; !strings.Contains(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -206,17 +206,17 @@ func TestARequestIsHandedOverOnce(t *testing.T) {
 	if req.RemoteAddr != "10.1.2.3:4000" {
 		t.Errorf("the client's address: %s", req.RemoteAddr)
 	}
-	if all[0].Pass(httptest.NewRecorder(), req, all[1].Tagged("abc")) {
+	if all[0].Pass(httptest.NewRecorder(), req, "abc"+all[1].Tag(), gone) {
 		t.Error("a request that came from a replica was handed on")
 	}
 }
 
 func TestADispatcherAloneTagsNothing(t *testing.T) {
 	h := New(Options{Log: slog.New(slog.DiscardHandler)})
-	if got := h.Tagged("abc"); got != "abc" {
+	if got := h.Tag(); got != "" {
 		t.Errorf("%q", got)
 	}
-	if h.Pass(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/mcp", nil), "abc.fwAAAQ") {
+	if h.Pass(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/mcp", nil), "abc.fwAAAQ", gone) {
 		t.Error("handed over to nobody")
 	}
 }

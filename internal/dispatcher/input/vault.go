@@ -108,8 +108,8 @@ type entry struct {
 	expires time.Time
 }
 
-// NewVault gives a vault on a clock.
-func NewVault(now func() time.Time) *Vault {
+// NewVault gives a vault on a clock. The tag ends the vault's name, which stands in every state.
+func NewVault(now func() time.Time, tag string) *Vault {
 	block, err := aes.NewCipher(random(keySize))
 	if err != nil {
 		panic("input: a key of the right size: " + err.Error())
@@ -119,9 +119,20 @@ func NewVault(now func() time.Time) *Vault {
 		panic("input: a block of the right size: " + err.Error())
 	}
 	return &Vault{
-		now: now, aead: aead, prefix: Prefix + hex.EncodeToString(random(instanceSize)) + "/",
+		now: now, aead: aead, prefix: Prefix + hex.EncodeToString(random(instanceSize)) + tag + "/",
 		open: map[string]entry{}, callers: map[string]int{},
 	}
+}
+
+// Issuer is the name of the vault that a state says it is of, with its tag; empty for what is no state of ours. It proves
+// nothing: only that vault can tell.
+func Issuer(state string) string {
+	name, ours := strings.CutPrefix(state, Prefix)
+	if !ours {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "/")
+	return name
 }
 
 func random(n int) []byte {

@@ -21,7 +21,7 @@ var alice = Owner{Caller: "alice", Method: "tools/call", Name: "remove"}
 
 func TestRedeem(t *testing.T) {
 	c := &clock{time.Unix(1000, 0)}
-	v := NewVault(c.Now)
+	v := NewVault(c.Now, "")
 	state := "the server's"
 	want := State{Server: &state, Keys: []string{"a", "b"}, Confirmation: &Confirmation{Arguments: "x", Definition: "y", Policy: "z"}}
 	seal := func() string {
@@ -58,7 +58,7 @@ func TestRedeem(t *testing.T) {
 		"no state at all":            {alice, "request_state", ErrAltered},
 		"nothing":                    {alice, "", ErrAltered},
 		"only the prefix":            {alice, v.prefix, ErrAltered},
-		"one of another process":     {alice, must(NewVault(c.Now).Seal(alice, want, time.Minute)), ErrElsewhere},
+		"one of another process":     {alice, must(NewVault(c.Now, "").Seal(alice, want, time.Minute)), ErrElsewhere},
 		"another process's own name": {alice, Prefix + "0000000000000000/" + last[len(v.prefix):], ErrElsewhere},
 	}
 	for name, tc := range cases {
@@ -88,7 +88,7 @@ func must(text string, err error) string {
 // What is open is bounded for each caller and for all; what expires makes room.
 func TestOpenStatesAreBounded(t *testing.T) {
 	c := &clock{time.Unix(1000, 0)}
-	v := NewVault(c.Now)
+	v := NewVault(c.Now, "")
 	fill := func(caller string) (sealed int) {
 		for {
 			if _, err := v.Seal(Owner{Caller: caller}, State{}, time.Minute); err != nil {
@@ -111,5 +111,20 @@ func TestOpenStatesAreBounded(t *testing.T) {
 	c.now = c.now.Add(time.Minute)
 	if got := fill("one more"); got != maxOpenCaller {
 		t.Errorf("%d states after the others have expired, want %d", got, maxOpenCaller)
+	}
+}
+
+func TestAStateNamesItsVault(t *testing.T) {
+	state, err := NewVault(time.Now, ".replica").Seal(Owner{Caller: "a"}, State{}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := Issuer(state); !strings.HasSuffix(name, ".replica") || len(name) <= len(".replica") {
+		t.Errorf("%q is of %q", state, name)
+	}
+	for _, none := range []string{"", "theirs", "other/abc.replica/x"} {
+		if name := Issuer(none); name != "" {
+			t.Errorf("%q is of %q", none, name)
+		}
 	}
 }

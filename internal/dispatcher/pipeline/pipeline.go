@@ -43,6 +43,8 @@ type Config struct {
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
 	Now       func() time.Time
+	// Tag ends the names that say which replica made a requestState.
+	Tag string
 }
 
 // Pipeline decides and carries out requests. It is safe for concurrent use.
@@ -62,7 +64,7 @@ type Pipeline struct {
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c, schemas: registry.NewSchemaCache()}
 	p.limits.callers = map[string]*callerLimits{}
-	p.vault = input.NewVault(c.Now)
+	p.vault = input.NewVault(c.Now, c.Tag)
 	p.lot = parking.NewLot(maxParked, (*parked).abandon)
 	return p
 }

@@ -31,8 +31,8 @@ type Config struct {
 	// Connect gives the connection of a new session, which takes what the server sends on its own; release ends the
 	// session's part in it.
 	Connect func(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (conn upstream.Conn, release func(), err error)
-	// Name makes a session's id of a random one: it may say which replica holds the session. Nil leaves it as it is.
-	Name    func(random string) string
+	// Tag ends every session's id: it says which replica holds the session.
+	Tag     string
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
 }
@@ -49,9 +49,6 @@ type Sessions struct {
 
 // New gives a set without sessions.
 func New(c Config) *Sessions {
-	if c.Name == nil {
-		c.Name = func(random string) string { return random }
-	}
 	return &Sessions{Config: c, byID: map[string]*Session{}}
 }
 
@@ -74,7 +71,7 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 		return nil, refusal
 	}
 	s := &Session{
-		ID: a.Name(newID()), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
+		ID: newID() + a.Tag, Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.streams = stream.NewStore(&a.kept, func() { a.Metrics.Dropped("not_fetched") })
