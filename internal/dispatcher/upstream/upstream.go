@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -101,6 +102,12 @@ type Event struct {
 	Owner any
 	// Exact says that Owner is known from the stream that the event came on, not inferred.
 	Exact bool
+}
+
+// PartOf says whether a resource is another one, or a part of it: servers tell of parts to those who subscribed to the whole.
+func PartOf(uri, whole string) bool {
+	rest, ok := strings.CutPrefix(uri, whole)
+	return ok && (rest == "" || strings.HasSuffix(whole, "/") || strings.ContainsAny(rest[:1], "/?#"))
 }
 
 // Handler takes what the server sends on its own, but for what the connection answers or uses itself: ping,

@@ -50,6 +50,9 @@ func (c *Conn) Start(ctx context.Context, known *Eras) error {
 		c.Fail(err)
 		return err
 	}
+	if c.feed != nil && c.Info().Era == upstream.Modern {
+		go c.feed.run() //nolint:contextcheck // the feed lives as long as the connection
+	}
 	return nil
 }
 

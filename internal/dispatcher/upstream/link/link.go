@@ -53,6 +53,7 @@ type Conn struct {
 	wire    Wire
 	info    atomic.Pointer[upstream.Info]
 	view    view
+	feed    *feed // nil unless somebody hears what the server tells
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
@@ -90,6 +91,12 @@ func (p *Call) MarkSent() { p.sent.Store(true) }
 // Settled says whether the answer has come.
 func (p *Call) Settled() bool { return p.settled.Load() }
 
+// listening is the feed that the call keeps open, nil if it is none.
+func (p *Call) listening() *listening {
+	l, _ := p.Owner.(*listening)
+	return l
+}
+
 // Gone says whether nobody waits for the answer any more.
 func (p *Call) Gone() bool { return p.gone.Load() }
 
@@ -101,6 +108,9 @@ func New(opts upstream.Options, log *slog.Logger, hello upstream.Hello, handler 
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.view.conn = c
+	if handler != nil {
+		c.feed = newFeed(c)
+	}
 	c.info.Store(&upstream.Info{Era: upstream.Legacy})
 	return c
 }
@@ -161,6 +171,9 @@ func (c *Conn) Closed() *upstream.Error {
 
 // Call sends a request and waits for the answer.
 func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply, error) {
+	if (request.Method == MethodSubscribe || request.Method == MethodUnsubscribe) && c.feed != nil && c.Info().Era == upstream.Modern {
+		return c.feed.serve(ctx, request)
+	}
 	p, err := c.register(request)
 	if err != nil {
 		return upstream.Reply{}, err
@@ -263,14 +276,19 @@ func (c *Conn) Settle(p *Call, a Answer) {
 	}
 }
 
-// only is the one call in flight, nil if there are none or several.
+// only is the one call in flight, nil if there are none or several. A feed is none.
 func (c *Conn) only() *Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) == 1 {
-		for _, p := range c.calls {
-			return p
+	var only *Call
+	for _, p := range c.calls {
+		switch {
+		case p.listening() != nil:
+		case only != nil:
+			return nil
+		default:
+			only = p
 		}
 	}
-	return nil
+	return only
 }

@@ -132,11 +132,19 @@ func (c *Conn) notice(m *jsonrpc.Message, on *Call) {
 		c.mu.Lock()
 		cancel := c.asks[id.Key()]
 		c.mu.Unlock()
-		if ok && cancel != nil {
+		switch {
+		case ok && cancel != nil:
 			cancel()
-		} else {
+		case !c.ended(id):
 			c.Drop("a cancellation of no request")
 		}
+		return
+	case acknowledged:
+		if p, _ := c.heard(m, on); p != nil && p.listening() != nil {
+			p.listening().acknowledge(p.id, m.Param("notifications"))
+			return
+		}
+		c.Drop("an acknowledgement of nothing")
 		return
 	case toolsChanged:
 		c.Outdate()
@@ -158,9 +166,12 @@ func (c *Conn) progress(m *jsonrpc.Message) {
 }
 
 func (c *Conn) event(m *jsonrpc.Message, on *Call) upstream.Event {
-	e := upstream.Event{Method: m.Method, Params: bytes.Clone(m.Params)}
+	on, params := c.heard(m, on)
+	e := upstream.Event{Method: m.Method, Params: params}
 	if on != nil {
-		e.Owner, e.Exact = on.Owner, true
+		if e.Exact = true; on.listening() == nil {
+			e.Owner = on.Owner
+		}
 	} else if p := c.only(); p != nil {
 		e.Owner = p.Owner
 	}

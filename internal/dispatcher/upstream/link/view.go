@@ -39,6 +39,13 @@ func (c *Conn) Outdate() {
 	c.view.mu.Unlock()
 }
 
+// begun says whether the catalogue was ever read, or is being read.
+func (v *view) begun() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.current != nil || v.flight != nil
+}
+
 // Catalogue never returns a reading that began before a list_changed that had come when it was called.
 func (c *Conn) Catalogue(ctx context.Context) (*upstream.Catalogue, error) {
 	v := &c.view

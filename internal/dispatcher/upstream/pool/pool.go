@@ -177,6 +177,15 @@ func (p *Pool) retire(conn upstream.Conn) {
 	}
 }
 
+// background does what nobody waits for, unless the pool is closed.
+func (p *Pool) background(do func(ctx context.Context)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.tasks.Go(func() { do(p.ctx) })
+	}
+}
+
 func (p *Pool) end(conn upstream.Conn) {
 	if err := conn.Close(); err != nil {
 		p.log.Warn("A connection to the server could not be closed", "error", err)

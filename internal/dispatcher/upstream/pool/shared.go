@@ -7,11 +7,11 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -33,6 +33,8 @@ type shared struct {
 	failures int
 	leases   map[*lease]bool
 	info     upstream.Info
+
+	subscriptions subscriptions
 }
 
 type attempt struct {
@@ -83,6 +85,7 @@ func (s *shared) open(a *attempt) {
 	s.attempt, s.conn, s.failed = nil, a.conn, a.err
 	if a.err == nil {
 		s.failures, s.info = 0, a.conn.Info()
+		s.pool.background(func(context.Context) { s.keep(a.conn) })
 	} else {
 		a.conn, s.conn = nil, nil
 		s.retryAt = s.pool.opts.Now().Add(min(firstBackoff<<min(s.failures, 8), mostBackoff))
@@ -113,7 +116,8 @@ func (s *shared) HandleRequest(context.Context, upstream.Event) upstream.Reply {
 	return upstream.Reply{Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}}
 }
 
-// HandleNotification passes what surely belongs to a call to the one who made it, and changes of lists to everyone.
+// HandleNotification passes what surely belongs to a call to the one who made it, updates to those who subscribed, and
+// changes of lists to everyone.
 func (s *shared) HandleNotification(event upstream.Event) {
 	if owner, ok := event.Owner.(*owner); ok && event.Exact {
 		event.Owner = owner.value
@@ -121,12 +125,15 @@ func (s *shared) HandleNotification(event upstream.Event) {
 		return
 	}
 	event.Owner = nil
-	if !strings.HasSuffix(event.Method, "/list_changed") {
+	switch {
+	case event.Method == link.ResourceUpdated:
+		s.updated(event)
+	case isListChange(event.Method):
+		for _, l := range s.leased() {
+			l.notify(event)
+		}
+	default:
 		s.pool.opts.Counters.DroppedMessages.Add(1)
-		return
-	}
-	for _, l := range s.leased() {
-		l.notify(event)
 	}
 }
 
@@ -184,6 +191,9 @@ func (l *lease) Call(ctx context.Context, call upstream.Call) (upstream.Reply, e
 	if err != nil {
 		return upstream.Reply{}, err
 	}
+	if call.Method == link.MethodSubscribe || call.Method == link.MethodUnsubscribe {
+		return l.subscribe(ctx, conn, call)
+	}
 	call.Owner = &owner{l, call.Owner}
 	return conn.Call(ctx, call)
 }
@@ -217,6 +227,7 @@ func (l *lease) Close() error {
 		delete(l.shared.leases, l)
 		l.shared.mu.Unlock()
 		close(l.done)
+		l.unsubscribe()
 	})
 	return nil
 }

@@ -66,21 +66,9 @@ func TestGoSDKServer(t *testing.T) {
 	}
 }
 
-// TestGoSDKServerModern makes a server of both eras refuse the older one.
 func TestGoSDKServerModern(t *testing.T) {
 	sdk := sdkServer()
-	stateless := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: true})
-	modernOnly := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if m, err := jsonrpc.Parse(body, jsonrpc.Limits{}); err == nil && m.Method == "initialize" {
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write(jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		stateless.ServeHTTP(w, r)
-	})
-	conn := dialWith(t, modernOnly, newRecorder(), upstream.Hello{})
+	conn := dialWith(t, modernOnly(sdk), newRecorder(), upstream.Hello{})
 	if conn.Info().Era != upstream.Modern {
 		t.Errorf("info %+v", conn.Info())
 	}
@@ -90,6 +78,33 @@ func TestGoSDKServerModern(t *testing.T) {
 	if got, err := call(t, conn, `{"name":"plain","arguments":{}}`); err != nil || !bytes.Contains([]byte(got), []byte("done")) {
 		t.Errorf("got %s, %v", got, err)
 	}
+}
+
+// modernOnly makes a server of both eras refuse the older one.
+func modernOnly(sdk *mcp.Server) http.Handler {
+	stateless := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, m := parsed(r)
+		if m.Method == "initialize" {
+			unknown(w, m)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		stateless.ServeHTTP(w, r)
+	})
+}
+
+// parsed reads a request's message; the zero value where there is none.
+func parsed(r *http.Request) ([]byte, jsonrpc.Message) {
+	body, _ := io.ReadAll(r.Body)
+	m, _ := jsonrpc.Parse(body, jsonrpc.Limits{})
+	return body, m
+}
+
+// unknown answers as a modern server does that does not know a method.
+func unknown(w http.ResponseWriter, m jsonrpc.Message) {
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}))
 }
 
 func dialWith(t *testing.T, handler http.Handler, upstreamHandler upstream.Handler, hello upstream.Hello) upstream.Conn {

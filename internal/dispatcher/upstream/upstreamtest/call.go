@@ -56,8 +56,10 @@ func (s *server) call(m jsonrpc.Message) {
 		s.mu.Lock()
 		s.tools = append(append([]string{}, s.tools...), "grown")
 		s.mu.Unlock()
-		s.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		s.tell("notifications/tools/list_changed", `"n":1`)
 		s.reply(m.ID, `{}`)
+	case "touch":
+		s.touch(&m, args)
 	case "broken": // an answer that two readers understand differently
 		s.raw(`{"jsonrpc":"2.0","id":` + m.ID.String() + `,"result":{"a":1,"a":2}}` + "\n")
 	case "half": // an answer behind a text without line end

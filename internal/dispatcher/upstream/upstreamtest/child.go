@@ -23,32 +23,35 @@ type Mood string
 
 // The moods.
 const (
-	Good        Mood = "good"         // a legacy server with the tools of toolNames
-	Exit        Mood = "exit"         // writes to standard error and exits before its first byte (G-61)
-	ExitOnInit  Mood = "exit-on-init" // exits instead of answering initialize
-	Silent      Mood = "silent"       // reads, and never answers
-	Text        Mood = "text"         // prints a line of text, and reads on
-	Echo        Mood = "echo"         // sends back what it reads, as cat does
-	Noisy       Mood = "noisy"        // good, with everything on standard output that is not JSON-RPC (G-79)
-	Paged       Mood = "paged"        // good, with a list of three pages (G-88)
-	CursorLoop  Mood = "cursor-loop"  // gives the same cursor for ever
-	NoTools     Mood = "no-tools"     // lists nothing
-	NoSchema    Mood = "no-schema"    // lists a tool without a schema beside a good one
-	BadPage     Mood = "bad-page"     // answers tools/list with an object without tools
-	RefuseInit  Mood = "refuse-init"  // refuses initialize for a reason of its own
-	OldVersion  Mood = "old-version"  // answers initialize with an unknown version
-	Modern      Mood = "modern"       // speaks 2026-07-28 only
-	Deaf        Mood = "deaf"         // stops reading after initialize (G-77)
-	HangList    Mood = "hang-list"    // never answers tools/list, and says why on standard error
-	HugePage    Mood = "huge-page"    // lists more on one page than a page may hold
-	Chatty      Mood = "chatty"       // reports a change at each tools/list (G-59)
-	StdoutShut  Mood = "stdout-shut"  // closes its standard output at the first call, and lives on
-	Orphan      Mood = "orphan"       // at the first call exits, while a descendant holds its pipes
-	AskAtStart  Mood = "ask-at-start" // asks for roots, a sample and an elicitation once initialised
-	NoPing      Mood = "no-ping"      // never answers ping
-	Undeclared  Mood = "undeclared"   // declares no capability, and refuses tools/list
-	ListsOnly   Mood = "lists"        // has resources and prompts too
-	NullIDError Mood = "null-id"      // answers calls with an error whose id is null
+	Good       Mood = "good"         // a legacy server with the tools of toolNames
+	Exit       Mood = "exit"         // writes to standard error and exits before its first byte (G-61)
+	ExitOnInit Mood = "exit-on-init" // exits instead of answering initialize
+	Silent     Mood = "silent"       // reads, and never answers
+	Text       Mood = "text"         // prints a line of text, and reads on
+	Echo       Mood = "echo"         // sends back what it reads, as cat does
+	Noisy      Mood = "noisy"        // good, with everything on standard output that is not JSON-RPC (G-79)
+	Paged      Mood = "paged"        // good, with a list of three pages (G-88)
+	CursorLoop Mood = "cursor-loop"  // gives the same cursor for ever
+	NoTools    Mood = "no-tools"     // lists nothing
+	NoSchema   Mood = "no-schema"    // lists a tool without a schema beside a good one
+	BadPage    Mood = "bad-page"     // answers tools/list with an object without tools
+	RefuseInit Mood = "refuse-init"  // refuses initialize for a reason of its own
+	OldVersion Mood = "old-version"  // answers initialize with an unknown version
+	Modern     Mood = "modern"       // speaks 2026-07-28 only
+	// The next two tell of changes and updates, in either era.
+	ModernTelling Mood = "modern-telling"
+	Telling       Mood = "telling"
+	Deaf          Mood = "deaf"         // stops reading after initialize (G-77)
+	HangList      Mood = "hang-list"    // never answers tools/list, and says why on standard error
+	HugePage      Mood = "huge-page"    // lists more on one page than a page may hold
+	Chatty        Mood = "chatty"       // reports a change at each tools/list (G-59)
+	StdoutShut    Mood = "stdout-shut"  // closes its standard output at the first call, and lives on
+	Orphan        Mood = "orphan"       // at the first call exits, while a descendant holds its pipes
+	AskAtStart    Mood = "ask-at-start" // asks for roots, a sample and an elicitation once initialised
+	NoPing        Mood = "no-ping"      // never answers ping
+	Undeclared    Mood = "undeclared"   // declares no capability, and refuses tools/list
+	ListsOnly     Mood = "lists"        // has resources and prompts too
+	NullIDError   Mood = "null-id"      // answers calls with an error whose id is null
 )
 
 // toolNames are those of a good server. What each does is in call.
@@ -62,6 +65,7 @@ type server struct {
 	seen  []string // ids of cancelled calls
 	waits map[string]chan jsonrpc.Message
 	lists int
+	feeds feeds
 }
 
 // child is the whole life of a child. It returns its exit status.
@@ -136,6 +140,7 @@ func (s *server) notification(m *jsonrpc.Message) {
 		s.mu.Lock()
 		s.seen = append(s.seen, string(m.Param("requestId")))
 		s.mu.Unlock()
+		s.closed(m.Param("requestId"))
 	case m.Method == "notifications/initialized" && s.mood == AskAtStart:
 		go func() {
 			s.ask("a", "roots/list", `{}`)
@@ -150,8 +155,12 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 	case "initialize":
 		return s.initialize(m)
 	case "server/discover":
-		if s.mood == Modern {
-			s.reply(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"2"}}}`)
+		if s.mood == Modern || s.mood == ModernTelling {
+			capabilities := `{"tools":{}}`
+			if s.mood == ModernTelling {
+				capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
+			}
+			s.reply(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+capabilities+`,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"2"}}}`)
 			return 0, false
 		}
 	case "ping":
@@ -167,7 +176,9 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 		s.reply(m.ID, `{"`+kind+`":[{},{},{}]}`)
 		return 0, false
 	}
-	s.refuse(m.ID, -32601, "Method not found")
+	if !s.subscription(m) {
+		s.refuse(m.ID, -32601, "Method not found")
+	}
 	return 0, false
 }
 
@@ -180,9 +191,11 @@ func (s *server) initialize(m *jsonrpc.Message) (code int, ended bool) {
 	case RefuseInit:
 		s.refuse(m.ID, -32603, "no database")
 		return 0, false
-	case Modern:
+	case Modern, ModernTelling:
 		s.refuse(m.ID, -32601, "Method not found")
 		return 0, false
+	case Telling:
+		capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
 	case OldVersion:
 		version = `"1999-01-01"`
 	case Undeclared:
@@ -219,7 +232,7 @@ func (s *server) list(m *jsonrpc.Message) {
 	case HugePage:
 		s.reply(m.ID, `{"tools":[{"name":"huge","description":"`+strings.Repeat("x", 17<<20)+`","inputSchema":{"type":"object"}}]}`)
 		return
-	case Modern:
+	case Modern, ModernTelling:
 		s.reply(m.ID, `{"resultType":"complete","ttlMs":20000,"cacheScope":"public","tools":[`+tool("echo")+`]}`)
 		return
 	case NoSchema:
