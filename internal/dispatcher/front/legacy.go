@@ -42,7 +42,7 @@ func checkVersionHeader(r *http.Request) *policy.Refusal {
 }
 
 func unsupportedVersion(version string) *policy.Refusal {
-	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions,
+	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions, Requested: version,
 		Message: fmt.Sprintf("Protocol version %q is not supported. Supported: %s.", version, strings.Join(supportedVersions, ", "))}
 }
 

@@ -92,8 +92,9 @@ type Refusal struct {
 	Message string
 	// Violations are those of the arguments, for SchemaError.
 	Violations []schema.Violation
-	// Supported are the protocol versions that would be right, for UnsupportedVersion.
+	// Supported are the protocol versions that would be right, for UnsupportedVersion; Requested is the one that was asked for.
 	Supported []string
+	Requested string
 	// Required are the capabilities that the client lacks, a JSON object, for MissingCapability.
 	Required []byte
 }
@@ -109,6 +110,7 @@ type details struct {
 	Path       string             `json:"path,omitempty"`
 	Violations []schema.Violation `json:"violations,omitempty"`
 	Supported  []string           `json:"supported,omitempty"`
+	Requested  string             `json:"requested,omitempty"`
 	Required   json.RawMessage    `json:"requiredCapabilities,omitempty"`
 	TraceID    string             `json:"traceId,omitempty"`
 }
@@ -118,7 +120,7 @@ type details struct {
 func (r *Refusal) Details(server, traceID string) []byte {
 	data, err := json.Marshal(details{
 		Kind: r.Kind, Stage: r.Stage, Reason: r.Reason, Server: server, Tool: r.Tool, Rule: r.Rule,
-		Path: r.Path, Violations: r.Violations, Supported: r.Supported, Required: r.Required, TraceID: traceID,
+		Path: r.Path, Violations: r.Violations, Supported: r.Supported, Requested: r.Requested, Required: r.Required, TraceID: traceID,
 	})
 	if err != nil {
 		panic("policy: encoding plain strings: " + err.Error()) // strings and slices of them always encode
