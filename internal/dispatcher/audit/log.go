@@ -8,12 +8,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
-	"slices"
 	"sync"
-	"unicode/utf8"
 )
 
 // MaxLine bounds one line, newline included: what a container log carries without splitting it.
@@ -21,14 +19,21 @@ const MaxLine = 8 << 10
 
 // Log writes records to one writer. It is safe for concurrent use.
 type Log struct {
-	key []byte
-	run string
+	run  string
+	macs sync.Pool // of *mac
 
 	mu       sync.Mutex
 	out      io.Writer
 	sequence uint64
-	previous string
+	previous []byte // hash of the last line, as a record names it
+	line     []byte // the last line; its memory is used again
 	lost     uint64
+}
+
+// mac is an HMAC under the log's key, and room for its sum.
+type mac struct {
+	hash.Hash
+	sum [sha256.Size]byte
 }
 
 // New gives a log on out. Digests are keyed with a key that lives as long as the process, so that nobody can guess
@@ -38,7 +43,9 @@ func New(out io.Writer) *Log {
 	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
 	var run [8]byte
 	_, _ = rand.Read(run[:]) // likewise
-	return &Log{key: key, run: hex.EncodeToString(run[:]), out: out}
+	l := &Log{run: hex.EncodeToString(run[:]), out: out}
+	l.macs.New = func() any { return &mac{Hash: hmac.New(sha256.New, key)} }
+	return l
 }
 
 // Digest is the keyed digest of a value: hmac-sha256:<hex>, empty for nil.
@@ -46,9 +53,15 @@ func (l *Log) Digest(value []byte) string {
 	if value == nil {
 		return ""
 	}
-	mac := hmac.New(sha256.New, l.key)
-	mac.Write(value)
-	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
+	m := l.macs.Get().(*mac)
+	m.Reset() // to the state behind the key, which is computed once
+	m.Write(value)
+	const algorithm = "hmac-sha256:"
+	var digest [len(algorithm) + 2*sha256.Size]byte
+	copy(digest[:], algorithm)
+	hex.Encode(digest[len(algorithm):], m.Sum(m.sum[:0]))
+	l.macs.Put(m)
+	return string(digest[:])
 }
 
 // Write appends one record to the chain, and gives its sequence. A record that cannot be written is counted, the next one that can is preceded by
@@ -58,88 +71,32 @@ func (l *Log) Write(r Record) (sequence uint64, err error) {
 	defer l.mu.Unlock()
 	if l.lost > 0 {
 		gap := Record{Time: r.Time, Server: r.Server, Outcome: Gap, Lost: l.lost}
-		if err := l.append(gap); err != nil {
+		if err := l.append(&gap); err != nil {
 			l.lost++
 			return 0, fmt.Errorf("writing audit gap: %w", err)
 		}
 		l.lost = 0
 	}
-	if err := l.append(r); err != nil {
+	if err := l.append(&r); err != nil {
 		l.lost++
 		return 0, fmt.Errorf("writing audit record: %w", err)
 	}
 	return l.sequence, nil
 }
 
-func (l *Log) append(r Record) error {
-	r.Run, r.Sequence, r.Previous = l.run, l.sequence+1, l.previous
-	line, err := encode(r)
+func (l *Log) append(r *Record) error {
+	r.Run, r.Sequence = l.run, l.sequence+1
+	line, err := encode(l.line[:0], r, l.previous)
 	if err != nil {
 		return err
+	}
+	if l.line = line; cap(line) > 4*MaxLine {
+		l.line = nil // one unusual record must not hold its memory for ever
 	}
 	if _, err := l.out.Write(line); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(line)
-	l.sequence, l.previous = r.Sequence, "sha256:"+hex.EncodeToString(sum[:])
+	l.sequence, l.previous = r.Sequence, hex.AppendEncode(append(l.previous[:0], "sha256:"...), sum[:])
 	return nil
-}
-
-// encode gives the line, at most MaxLine long: first the payloads go, then the stages' messages, then every text is cut, and
-// what names the message stays.
-func encode(r Record) ([]byte, error) {
-	line, err := marshal(r)
-	if err != nil || len(line) <= MaxLine {
-		return line, err
-	}
-	for _, payload := range []struct {
-		name  string
-		value *json.RawMessage
-	}{{"result", &r.Result}, {"arguments", &r.Arguments}} {
-		if *payload.value == nil {
-			continue
-		}
-		*payload.value, r.Omitted = nil, append(slices.Clone(r.Omitted), payload.name)
-		if line, err = marshal(r); err != nil || len(line) <= MaxLine {
-			return line, err
-		}
-	}
-	stages := r.Stages
-	r.Stages = nil
-	for _, s := range stages {
-		s.Message = ""
-		r.Stages = append(r.Stages, s)
-	}
-	for limit := 512; ; limit /= 2 {
-		for _, text := range []*string{&r.Parent, &r.Caller, &r.Client, &r.Server, &r.Method, &r.Tool, &r.Reason, &r.Rule} {
-			*text = cut(*text, limit)
-		}
-		r.Audited = r.Audited[:min(len(r.Audited), limit/16)]
-		line, err = marshal(r)
-		if err != nil || len(line) <= MaxLine {
-			return line, err
-		}
-		if limit == 0 {
-			return nil, fmt.Errorf("record of %d bytes does not fit %d", len(line), MaxLine)
-		}
-	}
-}
-
-func marshal(r Record) ([]byte, error) {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	return append(line, '\n'), nil
-}
-
-// cut shortens text to at most limit bytes, on a rune's border, and marks that it did.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "…"
 }

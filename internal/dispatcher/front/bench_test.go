@@ -5,6 +5,7 @@ package front
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,29 +14,74 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
-// BenchmarkCall is one tool call of a session from its HTTP request to its answer, without network and server.
-func BenchmarkCall(b *testing.B) {
-	f := newFixture(b, func(d *registry.Document) { d.Policy.Limits.RequestsPerMinute = 0 })
+// benchPolicies are documents of two kinds: what cannot be switched off, and every stage at work.
+var benchPolicies = map[string]func(*registry.Document){
+	"minimal": func(d *registry.Document) {
+		d.Policy.Limits.RequestsPerMinute = 0
+		d.Policy.Validation = registry.Validation{Arguments: registry.Off, Results: registry.Off}
+	},
+	"full": func(d *registry.Document) {
+		d.Policy.Limits.RequestsPerMinute = 1 << 30
+		d.Policy.Validation = registry.Validation{Arguments: registry.Enforce, Results: registry.Enforce}
+		d.RuleSets = []rules.Set{
+			{Name: "a", Type: rules.TypeSafety, Format: rules.FormatCEL, Rules: []rules.Rule{
+				{Name: "text", Action: rules.Reject, When: `args.text.contains("password") || args.text.startsWith("/etc/")`},
+				{Name: "trust", Action: rules.Reject, When: `tool.destructive && server.trust != "Trusted"`},
+			}},
+			{Name: "b", Type: rules.TypeValidation, Format: rules.FormatJSONSchema, Rules: []rules.Rule{
+				{Name: "short", Action: rules.Reject, Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":1000}}}`)},
+			}},
+		}
+	},
+}
+
+// caller gives a function that makes one tool call of a session from its HTTP request to its answer, without network and
+// server.
+func caller(tb testing.TB, change func(*registry.Document)) func() {
+	f := newFixture(tb, change)
 	id := f.session()
 	f.server.Cached = f.server.Catalogue()
 	f.server.Quick = func(context.Context, upstream.Call) upstream.Reply {
-		return upstream.Reply{Result: []byte(`{"content":[]}`)}
+		return upstream.Reply{Result: []byte(`{"content":[{"type":"text","text":"hello"}]}`)}
 	}
-	header := headers(HeaderSession, id)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`
-	b.ReportAllocs()
-	for b.Loop() {
-		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
-		r.Header = header
-		f.handler.ServeHTTP(&discard{header: http.Header{}}, r)
+	body := strings.NewReader("")
+	const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":3}}}`
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(text))
+	r.Header = headers(HeaderSession, id)
+	r.Body = io.NopCloser(body)
+	w := &discard{header: http.Header{}}
+	return func() {
+		body.Reset(text)
+		clear(w.header)
+		f.handler.ServeHTTP(w, r)
+		if w.status != http.StatusOK {
+			tb.Fatalf("status %d", w.status)
+		}
+		f.audit.Reset()
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	for name, change := range benchPolicies {
+		b.Run(name, func(b *testing.B) {
+			call := caller(b, change)
+			b.ReportAllocs()
+			for b.Loop() {
+				call()
+			}
+		})
 	}
 }
 
 // discard is an http.ResponseWriter that keeps nothing.
-type discard struct{ header http.Header }
+type discard struct {
+	header http.Header
+	status int
+}
 
 func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) WriteHeader(int)             {}
+func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return io.Discard.Write(p) }
