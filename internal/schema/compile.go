@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/schema/quick"
 )
 
 // Schema is a compiled schema. It is immutable and safe for concurrent use.
@@ -22,6 +23,7 @@ type Schema struct {
 	graph    *graph
 	cost     *costModel
 	declared *jsonrpc.Declared
+	quick    *quick.Check
 	defaults bool // some subschema has a default
 }
 
@@ -132,6 +134,7 @@ func (s *Schema) finish(opts Options) {
 	names := map[string]bool{}
 	s.graph.root.declared(names, map[*node]bool{})
 	s.declared = jsonrpc.NewDeclared(slices.Sorted(maps.Keys(names)))
+	s.quick = quick.New(s.root) // of the schema as it is enforced, so after everything else
 }
 
 // Declared is the property names that the root declares, through local $ref, allOf and the like too.
@@ -143,7 +146,15 @@ func (s *Schema) Dialect() string { return s.dialect.name }
 // Validate checks one instance, which must have been accepted by jsonrpc.Check. It gives nil where the instance is valid,
 // else at most MaxViolations violations in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
 // integer; numbers are compared exactly. Whatever can't be decided is a violation.
-func (s *Schema) Validate(instance []byte) (vs []Violation) {
+func (s *Schema) Validate(instance []byte) []Violation {
+	if s.quick.Accepts(instance) {
+		return nil
+	}
+	return s.validate(instance)
+}
+
+// validate is Validate without the short cut.
+func (s *Schema) validate(instance []byte) (vs []Violation) {
 	defer func() {
 		if p := recover(); p != nil {
 			vs = []Violation{{Keyword: KeywordLimit, Message: "makes the validator fail, so it is refused"}}

@@ -91,6 +91,9 @@ func runSuiteFile(t *testing.T, file, dialect string) (passed int) {
 				t.Errorf("%s: %s: %s: valid is %t, want %t: %s", filepath.Base(file), g.Description, tc.Description, vs == nil, tc.Valid, fmt.Sprint(vs))
 				continue
 			}
+			if s.quick.Accepts(tc.Data) && !tc.Valid {
+				t.Errorf("%s: %s: %s: the short cut accepts what is invalid", filepath.Base(file), g.Description, tc.Description)
+			}
 			passed++
 		}
 	}

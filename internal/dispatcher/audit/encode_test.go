@@ -39,6 +39,7 @@ func sample() Record {
 			f.SetUint(uint64(i + 1))
 		case reflect.Float64:
 			f.SetFloat(12.345)
+		default: // set below
 		}
 	}
 	r.Previous = "sha256:00ff"
