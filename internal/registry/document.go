@@ -101,6 +101,7 @@ type Policy struct {
 	Discovery  Discovery  `json:"discovery"`
 	Trust      Trust      `json:"trust"`
 	Gating     Gating     `json:"gating"`
+	Confirm    Confirm    `json:"confirm,omitzero"`
 	Expose     Expose     `json:"expose"`
 	Client     Client     `json:"clientFeatures"`
 	Validation Validation `json:"validation"`
@@ -141,12 +142,33 @@ type Trust struct {
 	MaxStalenessSeconds int `json:"maxStalenessSeconds"`
 }
 
-// Gating says which tools the destructive gate holds.
+// Gating says which tools the destructive gate holds, and whether a person's confirmation opens it (Confirm) or nothing does.
 type Gating struct {
+	Confirm         bool `json:"confirm,omitempty"`
 	UnannotatedSafe bool `json:"unannotatedSafe,omitempty"`
 	Mutating        bool `json:"mutating,omitempty"`
 	HideBlocked     bool `json:"hideBlocked,omitempty"`
 }
+
+// ConfirmBy is who confirms a call.
+type ConfirmBy string
+
+// Caller lets the person at the client confirm. Approver wants somebody else to, which no dispatcher can ask for yet, so that
+// such calls are refused; it is what stands where nothing is said.
+const (
+	ConfirmByCaller   ConfirmBy = "Caller"
+	ConfirmByApprover ConfirmBy = "Approver"
+)
+
+// Confirm is how calls are confirmed that the gate or a rule wants confirmed.
+type Confirm struct {
+	By ConfirmBy `json:"by,omitempty"`
+	// TTLSeconds is how long a confirmation may take; 0 means DefaultConfirmTTL.
+	TTLSeconds int `json:"ttlSeconds,omitempty"`
+}
+
+// DefaultConfirmTTL is Confirm.TTLSeconds where nothing is said.
+const DefaultConfirmTTL = 300
 
 // Expose says which parts of MCP reach clients.
 type Expose struct {

@@ -92,7 +92,13 @@ func (p *Policy) faults() []error {
 			add("policy.audit.redact/%d is empty", i)
 		}
 	}
+	switch p.Confirm.By {
+	case "", ConfirmByCaller, ConfirmByApprover:
+	default:
+		add("policy.confirm.by %q is not one of %s, %s", p.Confirm.By, ConfirmByCaller, ConfirmByApprover)
+	}
 	for field, n := range map[string]int{
+		"confirm.ttlSeconds":        p.Confirm.TTLSeconds,
 		"timeoutSeconds":            p.TimeoutSeconds,
 		"limits.requestsPerMinute":  p.Limits.RequestsPerMinute,
 		"limits.maxConcurrent":      p.Limits.MaxConcurrent,

@@ -34,14 +34,15 @@ type Metrics struct {
 	invocations    *prometheus.CounterVec
 	errors         *prometheus.CounterVec
 
-	decisions  *prometheus.CounterVec
-	violations *prometheus.CounterVec
-	reloads    *prometheus.CounterVec
-	dropped    *prometheus.CounterVec
-	handovers  *prometheus.CounterVec
-	bytes      *prometheus.CounterVec
-	sessions   prometheus.Gauge
-	inFlight   prometheus.Gauge
+	decisions     *prometheus.CounterVec
+	violations    *prometheus.CounterVec
+	confirmations *prometheus.CounterVec
+	reloads       *prometheus.CounterVec
+	dropped       *prometheus.CounterVec
+	handovers     *prometheus.CounterVec
+	bytes         *prometheus.CounterVec
+	sessions      prometheus.Gauge
+	inFlight      prometheus.Gauge
 }
 
 // New makes the series, all at zero, with those of the Go runtime and the process.
@@ -75,6 +76,7 @@ func (m *Metrics) own() {
 	m.decisions = m.counterVec("toolgate_policy_decisions_total", "Decisions on messages, by the stage and the rule that decided.",
 		"stage", "rule", "action")
 	m.violations = m.counterVec("toolgate_schema_violations_total", "Violations of schemas, by keyword.", "subject", "keyword")
+	m.confirmations = m.counterVec("toolgate_confirmations_total", "Confirmations of calls by people, by what became of them.", "outcome")
 	m.reloads = m.counterVec("toolgate_registry_reloads_total", "Readings of the registry document that changed something.", "result")
 	m.dropped = m.counterVec("toolgate_messages_dropped_total", "Messages of the server that had no owner or no room.", "reason")
 	m.handovers = m.counterVec("toolgate_handovers_total", "Requests for a session that another replica holds.", "result")
@@ -153,6 +155,9 @@ func (m *Metrics) Decided(stage, rule, action string) {
 func (m *Metrics) Violated(subject, keyword string) {
 	m.violations.WithLabelValues(subject, keyword).Inc()
 }
+
+// Confirmation counts what became of the confirmation of a call: Asked, Confirmed, or the reason of a refusal.
+func (m *Metrics) Confirmation(outcome string) { m.confirmations.WithLabelValues(outcome).Inc() }
 
 // Reloaded counts one reading of the registry document; result is applied or refused.
 func (m *Metrics) Reloaded(result string) { m.reloads.WithLabelValues(result).Inc() }

@@ -111,8 +111,8 @@ func (x *exchange) run(ctx context.Context) Answer {
 	if x.Call.Method == MethodListTools && x.Source == nil {
 		return x.list(x.Discovery.Catalogue())
 	}
-	if refusal := x.decideEarly(); refusal != nil {
-		return Answer{Refusal: refusal}
+	if answer := x.decideEarly(ctx); answer != nil {
+		return *answer
 	}
 	conn, giveBack, err := x.connect(ctx)
 	if err != nil {
@@ -125,20 +125,18 @@ func (x *exchange) run(ctx context.Context) Answer {
 
 // decideEarly decides on what discovery read, so that most refusals need no connection at all. A tool call that passes is
 // decided again when the connection lists other definitions.
-func (x *exchange) decideEarly() *policy.Refusal {
-	if x.Call.Method != MethodCallTool {
-		x.decide(nil)
-		return x.decision.Refusal
-	}
-	catalogue := x.Discovery.Catalogue()
-	if catalogue == nil {
-		return nil
+func (x *exchange) decideEarly(ctx context.Context) *Answer {
+	var catalogue *upstream.Catalogue
+	if x.Call.Method == MethodCallTool {
+		if catalogue = x.Discovery.Catalogue(); catalogue == nil {
+			return nil
+		}
 	}
 	x.decide(catalogue)
 	if x.decision.Refusal != nil && x.decision.Refusal.Stage == policy.StagePin {
 		return nil // what the connection lists is what counts
 	}
-	return x.decision.Refusal
+	return x.settle(ctx, func() { x.decide(catalogue) })
 }
 
 func (x *exchange) decide(catalogue *upstream.Catalogue) {
@@ -187,8 +185,8 @@ func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
 		if x.decided == "" || x.decided != catalogue.Digest {
 			x.decide(catalogue)
 		}
-		if x.decision.Refusal != nil {
-			return Answer{Refusal: x.decision.Refusal}
+		if answer := x.settle(ctx, func() { x.decide(catalogue) }); answer != nil {
+			return *answer
 		}
 		answer := x.call(ctx, conn)
 		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != headerMismatch {
@@ -308,6 +306,9 @@ func (x *exchange) outcome(a Answer) audit.Outcome {
 
 // refusalOutcome tells a denial from a failure: a denial is never recorded as anything but rejected.
 func refusalOutcome(r *policy.Refusal) audit.Outcome {
+	if r.Reason == reasonDeclined || r.Reason == reasonExpired {
+		return audit.Declined
+	}
 	switch r.Kind {
 	case policy.TimeoutError:
 		return audit.TimedOut

@@ -3,6 +3,148 @@
 
 package pipeline
 
-import "toolgate.dev/toolgate/internal/dispatcher/policy"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
 
-func (x *exchange) resumeConfirmation() *policy.Refusal { return nil }
+	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/confirm"
+	"toolgate.dev/toolgate/internal/dispatcher/features"
+	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// keyConfirmation is the key under which a confirmation is asked for in a round.
+const keyConfirmation = input.Prefix + "confirmation"
+
+// Reasons of refusals about confirmations.
+const (
+	reasonDeclined = "ConfirmationDeclined"
+	reasonExpired  = "ConfirmationExpired"
+	reasonVoid     = "ConfirmationVoid"
+)
+
+func (x *exchange) unconfirmed(reason, message string) *policy.Refusal {
+	x.Metrics.Confirmation(reason)
+	return &policy.Refusal{Kind: policy.Denied, Stage: policy.StageConfirm, Tool: x.Call.Tool, Reason: reason, Message: message}
+}
+
+func (x *exchange) declined() *policy.Refusal {
+	return x.unconfirmed(reasonDeclined, "The person who was asked did not confirm this call.")
+}
+
+// resumeConfirmation takes the confirmation that the state of an earlier round asks for or carries. It holds for the same
+// arguments under the same policy; whether it is for the same definition is seen once that is known (settle).
+func (x *exchange) resumeConfirmation() *policy.Refusal {
+	c := x.state.Confirmation
+	switch {
+	case c == nil:
+		return nil
+	case c.Arguments != x.content():
+		return x.unconfirmed(reasonVoid, "The arguments are not those that a person was asked to confirm. Call the tool again with the new ones.")
+	case c.Policy != x.engine.Snapshot().Digest():
+		return x.unconfirmed(reasonVoid, "The policy of this server has changed since a person was asked to confirm this call. Call the tool again.")
+	case !c.Given && !confirm.Given(x.answers[keyConfirmation]):
+		return x.declined()
+	}
+	x.accept(c)
+	return nil
+}
+
+// accept takes a confirmation as given.
+func (x *exchange) accept(c *input.Confirmation) {
+	if !c.Given {
+		x.Metrics.Confirmation("Confirmed")
+		x.note(audit.Confirmed)
+	}
+	x.confirmation = &input.Confirmation{Given: true, Arguments: c.Arguments, Definition: c.Definition, Policy: c.Policy}
+	x.Call.Confirmed = rules.Confirmation{By: string(registry.ConfirmByCaller)}
+}
+
+// note writes a record of what became of a confirmation while the request goes on.
+func (x *exchange) note(outcome audit.Outcome) {
+	r := x.base(outcome)
+	r.ArgumentsDigest, r.ArgumentsBytes = x.Audit.Digest(x.Call.Arguments), len(x.Call.Arguments)
+	x.write(r)
+}
+
+// confirmable says whether the person at the client can be asked to confirm the request.
+func (x *exchange) confirmable() bool {
+	return x.engine.Snapshot().Document().Policy.Confirm.By == registry.ConfirmByCaller && takesInput(x.Call.Method) &&
+		x.Client.Form && (x.Client.Rounds || x.Client.Ask != nil)
+}
+
+// settle ends the request where the decision does: with its refusal, with a question for the person at the client, or because
+// a confirmation was for something else. Nil lets it go on. again decides anew.
+func (x *exchange) settle(ctx context.Context, again func()) *Answer {
+	refusal := x.decision.Refusal
+	switch {
+	case refusal == nil && x.confirmation != nil && x.confirmation.Definition != x.decision.Tool.Digest:
+		return x.refused(x.unconfirmed(reasonVoid, "The tool is not defined as it was when a person was asked to confirm this call. Call it again."))
+	case refusal == nil:
+		return nil
+	case refusal.Kind != policy.NeedsConfirmation || !x.confirmable():
+		return x.refused(refusal)
+	case x.state != nil:
+		return x.refused(x.unconfirmed(reasonVoid, "This call needs a person's confirmation, and was begun without one. Begin it again."))
+	}
+	asked := &input.Confirmation{Arguments: x.content(), Definition: x.decision.Tool.Digest, Policy: x.engine.Snapshot().Digest()}
+	question := input.Question{Key: keyConfirmation, Method: features.Elicitation, Params: confirm.Question(x.described(refusal.Message))}
+	x.Metrics.Confirmation("Asked")
+	if x.Client.Rounds {
+		answer := x.giveOut(nil, []input.Question{question}, input.State{Keys: []string{keyConfirmation}, Confirmation: asked}, x.confirmTTL())
+		x.confirming = answer.Input != nil
+		return &answer
+	}
+	return x.confirmNow(ctx, question, asked, again)
+}
+
+func (x *exchange) refused(refusal *policy.Refusal) *Answer {
+	return &Answer{Refusal: refusal, Era: x.era}
+}
+
+// confirmNow asks the person while the request waits. Nothing counts that has changed until the answer.
+func (x *exchange) confirmNow(ctx context.Context, question input.Question, asked *input.Confirmation, again func()) *Answer {
+	x.note(audit.ConfirmPending)
+	bounded, cancel := context.WithTimeout(ctx, x.confirmTTL())
+	defer cancel()
+	reply := x.Client.Ask(bounded, question.Method, question.Params)
+	switch {
+	case ctx.Err() != nil:
+		answer := x.failed(context.Cause(ctx))
+		return &answer
+	case errors.Is(bounded.Err(), context.DeadlineExceeded):
+		return x.refused(x.unconfirmed(reasonExpired, "The person who was asked did not confirm this call in time."))
+	case !confirm.Given(reply.Result):
+		return x.refused(x.declined())
+	case x.Engine().Snapshot().Digest() != asked.Policy:
+		return x.refused(x.unconfirmed(reasonVoid, "The policy of this server changed while a person was asked to confirm this call. Call the tool again."))
+	}
+	x.accept(asked)
+	x.Call.Now = x.Now()
+	x.trusted = x.Trusted(x.engine)
+	again()
+	return x.settle(ctx, again)
+}
+
+func (x *exchange) confirmTTL() time.Duration {
+	return time.Duration(cmp.Or(x.engine.Snapshot().Document().Policy.Confirm.TTLSeconds, registry.DefaultConfirmTTL)) * time.Second
+}
+
+// described is the request as a person sees it.
+func (x *exchange) described(reason string) confirm.Call {
+	c := confirm.Call{Server: x.ServerName(), Reason: reason, Kind: "Tool", Name: x.Call.Tool}
+	switch {
+	case x.Call.Name != "":
+		c.Kind, c.Name = "Prompt", x.Call.Name
+	case x.Call.URI != "":
+		c.Kind, c.Name = "Resource", x.Call.URI
+	}
+	c.Arguments, _ = jsonrpc.Member(x.Params, "arguments")
+	return c
+}

@@ -115,7 +115,7 @@ func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.
 		return Answer{Era: x.era, Refusal: limited("InputPending", "Too many calls wait for input. Answer some, or try again in some minutes.")}
 	}
 	x.held = holding{}
-	answer := x.giveOut(nil, questions, input.State{Parked: id, Keys: input.Keys(questions), Content: x.content()})
+	answer := x.giveOut(nil, questions, input.State{Parked: id, Keys: input.Keys(questions), Content: x.content()}, roundTTL)
 	if answer.Input == nil {
 		if p, ok := x.lot.Take(id); ok {
 			p.end(errNotContinued)
@@ -169,8 +169,5 @@ func (x *exchange) decideAgain(ctx context.Context, conn upstream.Conn) *Answer 
 		}
 	}
 	x.decide(catalogue)
-	if x.decision.Refusal != nil {
-		return &Answer{Refusal: x.decision.Refusal, Era: x.era}
-	}
-	return nil
+	return x.settle(ctx, nil)
 }

@@ -122,7 +122,7 @@ func (x *exchange) rounds(ctx context.Context, conn upstream.Conn) Answer {
 		case refusal != nil:
 			return Answer{Refusal: refusal, Era: x.era}
 		case x.Client.Rounds:
-			return x.giveOut(answer.Result, round.Questions, input.State{Server: round.State, Keys: input.Keys(round.Questions)})
+			return x.giveOut(answer.Result, round.Questions, input.State{Server: round.State, Keys: input.Keys(round.Questions)}, roundTTL)
 		}
 		answers, refusal := x.askAll(ctx, round.Questions)
 		switch {
@@ -179,11 +179,11 @@ func (x *exchange) cannotAsk(method string, required []byte) *policy.Refusal {
 func (x *exchange) allowed() registry.Client { return x.engine.Snapshot().Document().Policy.Client }
 
 // giveOut asks the client in a result. What else the server's own result says stays in it.
-func (x *exchange) giveOut(result []byte, questions []input.Question, state input.State) Answer {
+func (x *exchange) giveOut(result []byte, questions []input.Question, state input.State, ttl time.Duration) Answer {
 	if state.Confirmation == nil {
 		state.Confirmation = x.confirmation
 	}
-	sealed, err := x.vault.Seal(x.owner(), state, roundTTL)
+	sealed, err := x.vault.Seal(x.owner(), state, ttl)
 	if err != nil {
 		return Answer{Era: x.era, Refusal: limited("InputPending", "Too many requests wait for input. Answer some, or try again in some minutes.")}
 	}

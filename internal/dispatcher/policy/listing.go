@@ -36,7 +36,7 @@ func (e *Engine) Listing(view View, trusted bool) []ListedTool {
 			continue
 		}
 		v := e.effective(seen, reg)
-		blocked := !trusted && e.gated(v)
+		blocked := !trusted && e.gated(v) && !e.policy().Gating.Confirm
 		if blocked && e.policy().Gating.HideBlocked {
 			continue
 		}

@@ -49,8 +49,10 @@ type flow struct {
 	// args are the arguments as rules see them: with the schema's defaults filled in.
 	args []byte
 	Decision
-	// note is what a stage that lets the call pass wants said of it.
-	note string
+	// gated says why the gate wants a confirmation, empty if it wants none.
+	gated string
+	// note is what a stage that lets the call pass wants said of it, as a warning; remark is the same without one.
+	note, remark string
 }
 
 // Decide runs the stages for one message: all of them for tools/call, and the method and rules stages for the others.
@@ -73,9 +75,9 @@ func (e *Engine) decide(f *flow) Decision {
 	}
 	f.Stages = make([]StageResult, 0, len(steps))
 	for _, s := range steps {
-		f.note = ""
+		f.note, f.remark = "", ""
 		refusal := s.run(e, f)
-		f.Stages = append(f.Stages, word(s.stage, refusal, f.note))
+		f.Stages = append(f.Stages, word(s.stage, refusal, f))
 		if refusal == nil {
 			continue
 		}
@@ -90,14 +92,16 @@ func (e *Engine) decide(f *flow) Decision {
 	return f.Decision
 }
 
-func word(stage Stage, refusal *Refusal, note string) StageResult {
+func word(stage Stage, refusal *Refusal, f *flow) StageResult {
 	switch {
+	case refusal != nil && refusal.Kind == NeedsConfirmation:
+		return StageResult{Stage: stage, Verdict: Confirm, Rule: refusal.Rule, Message: refusal.Message}
 	case refusal != nil:
 		return StageResult{Stage: stage, Verdict: Refuse, Rule: refusal.Rule, Message: refusal.Message}
-	case note != "":
-		return StageResult{Stage: stage, Verdict: Warn, Message: note}
+	case f.note != "":
+		return StageResult{Stage: stage, Verdict: Warn, Message: f.note}
 	default:
-		return StageResult{Stage: stage, Verdict: Pass}
+		return StageResult{Stage: stage, Verdict: Pass, Message: f.remark}
 	}
 }
 
@@ -180,49 +184,6 @@ func enabled(_ *Engine, f *flow) *Refusal {
 	return nil
 }
 
-func (e *Engine) effective(tool catalog.Tool, reg *registry.Tool) catalog.Verdict {
-	return catalog.Effective(tool.Annotations, hints(reg.Hints), e.policy().Gating.UnannotatedSafe)
-}
-
-func hints(h *registry.Hints) catalog.Hints {
-	if h == nil {
-		return catalog.Hints{}
-	}
-	return catalog.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
-}
-
-// gated says whether the destructive gate holds a tool of this verdict.
-func (e *Engine) gated(v catalog.Verdict) bool {
-	return v.Destructive || e.policy().Gating.Mutating && !v.ReadOnly
-}
-
-// gate blocks destructive tools of a server that is not trusted.
-func gate(e *Engine, f *flow) *Refusal {
-	f.Effective = e.effective(f.Tool, f.tool)
-	if f.trusted || !e.gated(f.Effective) {
-		return nil
-	}
-	return &Refusal{Kind: Denied, Reason: "Untrusted", Message: fmt.Sprintf(
-		"Tool %q %s, and such calls are blocked on this server. The people who run it decide about that; read-only tools can be called.",
-		f.tool.Name, whyGated(f.Effective))}
-}
-
-func whyGated(v catalog.Verdict) string {
-	if !v.Destructive {
-		return "is not read-only"
-	}
-	switch v.Because {
-	case catalog.BecauseOverride:
-		return "counts as destructive by decision of the people who run this server"
-	case catalog.BecauseAnnotation:
-		return "says of itself that it can destroy data"
-	case catalog.BecauseDefault:
-		return "does not say that it is safe, so it counts as destructive"
-	default:
-		return "counts as destructive"
-	}
-}
-
 func ruleSets(e *Engine, f *flow) *Refusal {
 	sets := e.snapshot.RuleSets()
 	if len(sets) == 0 {
@@ -267,7 +228,7 @@ func (e *Engine) ruleInput(f *flow) rules.Input {
 			Name: server.Name, Namespace: server.Namespace, Domain: server.Domain, Capabilities: server.Capabilities, Trust: trust,
 		},
 		Caller: f.call.Caller,
-		Client: f.call.Client,
+		Client: f.call.Client, Confirmed: f.call.Confirmed,
 		Call: rules.CallInfo{
 			Method: f.call.Method, URI: f.call.URI, Name: f.call.Name, ProtocolVersion: f.call.ProtocolVersion, Time: f.call.Now,
 		},
@@ -284,16 +245,4 @@ func (e *Engine) toolInfo(tool catalog.Tool, reg *registry.Tool, v catalog.Verdi
 		Name: reg.Name, Title: tool.Title, Version: reg.Version, Destructive: e.gated(v),
 		Hints: rules.Hints{Destructive: v.Destructive, ReadOnly: v.ReadOnly, Idempotent: v.Idempotent, OpenWorld: v.OpenWorld},
 	}
-}
-
-// confirmation refuses what a rule wants confirmed: this release cannot ask a person yet, so the answer is no.
-func confirmation(_ *Engine, f *flow) *Refusal {
-	if f.Rules.Action != rules.RequireConfirmation {
-		return nil
-	}
-	message := f.Rules.Message
-	if message == "" {
-		message = "A rule asks for a person's confirmation of this call."
-	}
-	return &Refusal{Kind: NeedsConfirmation, Reason: "NeedsConfirmation", Rule: ruleName(f.Rules), Message: message}
 }

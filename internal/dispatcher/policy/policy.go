@@ -30,6 +30,8 @@ type Call struct {
 	Arguments []byte
 	// Task says that the call asks to be run as a task.
 	Task bool
+	// Confirmed says who confirmed this very call; the zero value says that nobody did.
+	Confirmed rules.Confirmation
 	// URI and Name are those of resources/read and prompts/get.
 	URI, Name string
 	Now       time.Time
@@ -70,11 +72,13 @@ const (
 // Verdict is one stage's word.
 type Verdict string
 
-// The words of a stage. Warn lets the call pass and says what was found.
+// The words of a stage. Warn lets the call pass and says what was found; Confirm wants a person's confirmation first, and
+// refuses without one.
 const (
-	Pass   Verdict = "pass"
-	Warn   Verdict = "warn"
-	Refuse Verdict = "refuse"
+	Pass    Verdict = "pass"
+	Warn    Verdict = "warn"
+	Confirm Verdict = "confirm"
+	Refuse  Verdict = "refuse"
 )
 
 // StageResult is one stage's word about one call.

@@ -223,8 +223,12 @@ func TestDecideCall(t *testing.T) {
 			if !strings.Contains(got.Refusal.Message, tc.wantText) {
 				t.Errorf("message %q does not contain %q", got.Refusal.Message, tc.wantText)
 			}
-			if last := got.Stages[len(got.Stages)-1]; last.Stage != tc.wantStage || last.Verdict != Refuse {
-				t.Errorf("last stage %+v, want %s to refuse", last, tc.wantStage)
+			wantVerdict := Refuse
+			if tc.wantKind == NeedsConfirmation {
+				wantVerdict = Confirm
+			}
+			if last := got.Stages[len(got.Stages)-1]; last.Stage != tc.wantStage || last.Verdict != wantVerdict {
+				t.Errorf("last stage %+v, want %s to %s", last, tc.wantStage, wantVerdict)
 			}
 			for _, way := range []string{"spec.", "trust:", "kubectl", "confirm"} {
 				if tc.wantKind == Denied && tc.wantRule == "" && strings.Contains(got.Refusal.Message, way) {

@@ -1,0 +1,101 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// question gives the text that a person reads, and wants the params to be JSON.
+func question(t *testing.T, c Call) string {
+	t.Helper()
+	var params struct {
+		Message         string
+		RequestedSchema struct {
+			Properties map[string]struct{ Type string }
+		}
+	}
+	if err := json.Unmarshal(Question(c), &params); err != nil || params.RequestedSchema.Properties["confirm"].Type != "boolean" {
+		t.Fatalf("%v: %s", err, Question(c))
+	}
+	return params.Message
+}
+
+func TestQuestion(t *testing.T) {
+	cases := map[string]struct {
+		call Call
+		want []string
+		not  []string
+	}{
+		"it shows what will be done": {Call{"files", "Tool", "remove", []byte(`{ "path" :  "/srv" }`), "it can destroy data"},
+			[]string{"[files]", "Tool: remove", `Arguments: {"path":"/srv"}`, "it can destroy data"}, nil},
+		"text cannot write lines of its own": {Call{"f", "Tool", "x\nTool: harmless", []byte(`{"a":"b\nWhy you are asked: no reason"}`), "a\r\nb"},
+			[]string{`x\u{000A}Tool: harmless`, `b\nWhy`, `a\u{000D}\u{000A}b`}, []string{"\nTool: harmless", "\nWhy you are asked: no"}},
+		"directions and invisible characters are shown": {Call{"f", "Tool", "a\u202eb\u200bc\ufeffd\u2028e\U000e0041", nil, ""},
+			[]string{`a\u{202E}b\u{200B}c\u{FEFF}d\u{2028}e\u{E0041}`}, []string{"\u202e", "Arguments"}},
+		"what is stacked on a letter is shown": {Call{"f", "Tool", "e\u0323\u0302" + "a\u0335\u0336\u0337", nil, ""}, []string{"e\u0323\u0302", `\u{0337}`}, nil},
+		"white space pushes nothing out of sight": {Call{"f", "Tool", "x", []byte(`{"a":1,` + strings.Repeat(" ", 5000) + `"b":2}`), ""},
+			[]string{`{"a":1,"b":2}`}, nil},
+		"what is too long says so": {Call{"f", "Tool", "x", []byte(`{"a":"` + strings.Repeat("z", 5000) + `"}`), ""},
+			[]string{"(3008 bytes more, which are not shown)"}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := question(t, tc.call)
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q lacks %q", got, want)
+				}
+			}
+			for _, not := range tc.not {
+				if strings.Contains(got, not) {
+					t.Errorf("%q has %q", got, not)
+				}
+			}
+		})
+	}
+}
+
+func TestGiven(t *testing.T) {
+	for result, want := range map[string]bool{
+		`{"action":"accept","content":{"confirm":true}}`:   true,
+		`{"action":"accept","content":{"confirm":false}}`:  false,
+		`{"action":"accept","content":{"confirm":"true"}}`: false,
+		`{"action":"accept","content":{"confirm":1}}`:      false,
+		`{"action":"accept","content":{"CONFIRM":true}}`:   false,
+		`{"action":"accept","content":{}}`:                 false,
+		`{"action":"accept"}`:                              false,
+		`{"action":"Accept","content":{"confirm":true}}`:   false,
+		`{"action":"decline","content":{"confirm":true}}`:  false,
+		`{"action":"cancel"}`:                              false,
+		`{"content":{"confirm":true}}`:                     false,
+		`{}`:                                               false,
+		``:                                                 false,
+	} {
+		if got := Given([]byte(result)); got != want {
+			t.Errorf("%s: %t, want %t", result, got, want)
+		}
+	}
+}
+
+func FuzzQuestion(f *testing.F) {
+	f.Add("tool", `{"a":"\u202e"}`, "why")
+	f.Fuzz(func(t *testing.T, name, arguments, reason string) {
+		if jsonrpc.Check([]byte(arguments), jsonrpc.Limits{}) != nil {
+			return
+		}
+		q := Question(Call{"s", "Tool", name, []byte(arguments), reason})
+		if err := jsonrpc.Check(q, jsonrpc.Limits{}); err != nil {
+			t.Fatalf("%v: %s", err, q)
+		}
+		message, _ := jsonrpc.Member(q, "message")
+		if text, _ := jsonrpc.String(message); strings.Count(text, "\n") != 3 {
+			t.Errorf("another number of lines: %q", text)
+		}
+	})
+}
