@@ -6,6 +6,7 @@ godebug default=go1.26
 
 require (
 	github.com/andybalholm/brotli v1.3.0
+	github.com/coder/websocket v1.8.15
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/go-logr/logr v1.4.3
 	github.com/google/cel-go v0.31.0

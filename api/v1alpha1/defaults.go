@@ -12,6 +12,7 @@ const (
 	DefaultReplicas                      = 1
 	DefaultPort                          = 8080
 	DefaultPath                          = "/mcp"
+	DefaultPathSSE                       = "/sse"
 	DefaultTerminationGracePeriodSeconds = 60
 	DefaultServicePort                   = 80
 	DefaultLogLevel                      = LogLevel("info")
@@ -96,9 +97,12 @@ func (t *Transport) fill(remote bool) {
 	switch t.Type {
 	case TransportStdio:
 		orElse(&t.Isolation, IsolationSession)
-	case TransportStreamableHTTP:
+	case TransportStreamableHTTP, TransportWebSocket:
 		orNew(&t.Port, DefaultPort)
 		orElse(&t.Path, DefaultPath)
+	case TransportSSE:
+		orNew(&t.Port, DefaultPort)
+		orElse(&t.Path, DefaultPathSSE)
 	}
 }
 

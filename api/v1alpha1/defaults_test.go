@@ -63,6 +63,18 @@ func TestEffectiveServer(t *testing.T) {
 				s.Transport = Transport{Type: TransportStreamableHTTP, Port: new(int32(8080)), Path: "/mcp"}
 			},
 		},
+		"a server of older days has a path of its own": {
+			spec: func(s *MCPServerSpec) { s.Transport.Type = TransportSSE },
+			change: func(s *MCPServerSpec) {
+				s.Transport = Transport{Type: TransportSSE, Port: new(int32(8080)), Path: "/sse"}
+			},
+		},
+		"a server over WebSocket has that of streamable HTTP": {
+			spec: func(s *MCPServerSpec) { s.Transport = Transport{Type: TransportWebSocket, Port: new(int32(81))} },
+			change: func(s *MCPServerSpec) {
+				s.Transport = Transport{Type: TransportWebSocket, Port: new(int32(81)), Path: "/mcp"}
+			},
+		},
 		"trust without an end allows what is sensitive": {
 			spec: forever,
 			change: func(s *MCPServerSpec) {

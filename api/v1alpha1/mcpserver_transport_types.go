@@ -51,19 +51,23 @@ type HeaderFrom struct {
 // Transport is how the dispatcher speaks to the server.
 type Transport struct {
 	// type is stdio for a server that speaks on its standard input and output,
-	// streamable-http for one that listens. A stdio server is the safer one: it
-	// needs no port, so nothing can go round the dispatcher. Default: stdio for a
-	// container, streamable-http for a remote server.
+	// streamable-http for one that listens, sse for one that listens and is older
+	// (HTTP with SSE of revision 2024-11-05), websocket for one that listens and
+	// speaks subprotocol mcp over WebSocket, which is in no revision of MCP. A
+	// stdio server is the safer one: it needs no port, so nothing can go round the
+	// dispatcher. Default: stdio for a container, streamable-http for a remote
+	// server.
 	// +optional
 	Type TransportType `json:"type,omitempty"`
-	// port is where a streamable-http server listens in the pod. Default: 8080.
+	// port is where a server that listens does so in the pod. Default: 8080.
 	// 7310 to 7312 are the dispatcher's.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:validation:XValidation:rule="self < 7310 || self > 7312",message="ports 7310 to 7312 are the dispatcher's, which shares the pod's network with the server: let the server listen on another"
 	Port *int32 `json:"port,omitempty"`
-	// path is the MCP endpoint of a streamable-http server. Default: /mcp.
+	// path is the MCP endpoint of a server that listens; with sse that of its
+	// stream. Default: /mcp; with sse /sse.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -78,7 +82,7 @@ type Transport struct {
 }
 
 // TransportType is a transport of MCP.
-// +kubebuilder:validation:Enum=stdio;streamable-http
+// +kubebuilder:validation:Enum=stdio;streamable-http;sse;websocket
 type TransportType string
 
 // Transports, as MCP names them.
@@ -87,6 +91,10 @@ const (
 	TransportStdio TransportType = "stdio"
 	// TransportStreamableHTTP listens on a port.
 	TransportStreamableHTTP TransportType = "streamable-http"
+	// TransportSSE listens on a port, as revision 2024-11-05 has it.
+	TransportSSE TransportType = "sse"
+	// TransportWebSocket listens on a port for WebSockets.
+	TransportWebSocket TransportType = "websocket"
 )
 
 // Isolation says who shares a process of a stdio server.

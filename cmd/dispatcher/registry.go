@@ -13,13 +13,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/stdio"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/streamable"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/dialer"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/launcher"
 	"toolgate.dev/toolgate/internal/registry"
@@ -42,6 +41,7 @@ func registryCommand(ctx context.Context, args []string, e env) error {
 // initFlags are those of `dispatcher registry init`.
 type initFlags struct {
 	out, name, url, dir string
+	transport           string
 	timeout             time.Duration
 	command             []string
 }
@@ -50,7 +50,8 @@ func (f *initFlags) parse(args []string, e env) error {
 	flags := flag.NewFlagSet("dispatcher registry init", flag.ContinueOnError)
 	flags.StringVar(&f.out, "out", "", "`file` to write, which must not exist; standard output if left out")
 	flags.StringVar(&f.name, "name", "", "the server's `name`; made from what it calls itself if left out")
-	flags.StringVar(&f.url, "url", "", "`URL` of a server over streamable HTTP, instead of a command")
+	flags.StringVar(&f.url, "url", "", "`URL` of a server over HTTP, instead of a command")
+	flags.StringVar(&f.transport, "transport", string(registry.TransportStreamableHTTP), "how the server at --url speaks: streamable-http, sse or websocket")
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of the command")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long the server may take to start and list its tools")
 	if err := parse(flags, args, e); err != nil {
@@ -59,6 +60,9 @@ func (f *initFlags) parse(args []string, e env) error {
 	f.command = flags.Args()
 	if (f.url == "") == (len(f.command) == 0) {
 		return errors.New("registry init needs the server's command after --, or --url URL: one of the two")
+	}
+	if t := registry.TransportType(f.transport); t == registry.TransportStdio || !slices.Contains(registry.Transports(), t) {
+		return fmt.Errorf("--transport %q is not one of streamable-http, sse, websocket", f.transport)
 	}
 	return nil
 }
@@ -75,30 +79,30 @@ func registryInit(ctx context.Context, args []string, e env) error {
 	if err != nil {
 		return err
 	}
-	var dialer upstream.Dialer
-	if f.url != "" {
-		var server *origin.Origin
-		if server, err = origin.New(origin.Options{URL: f.url, Remote: true}); err == nil {
-			dialer = streamable.New(upstream.Options{}, server, log)
-		}
-	} else {
-		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
-		defer closeLogged(log, local)
-		dialer = stdio.New(localSpawner{local}, upstream.Options{}, log)
-	}
+	local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
+	defer closeLogged(log, local)
+	way, err := dialer.New(f.upstream(), localSpawner{local}, upstream.Options{}, log)
 	if err != nil {
 		return fmt.Errorf("--url %q: %w", f.url, err)
 	}
-	doc, err := f.read(ctx, dialer)
+	doc, err := f.read(ctx, way)
 	if err != nil {
 		return fmt.Errorf("reading the server's tools: %w", err)
 	}
 	return f.write(doc, e)
 }
 
+// upstream is how the server is reached.
+func (f *initFlags) upstream() registry.Upstream {
+	if f.url == "" {
+		return registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession}
+	}
+	return registry.Upstream{Transport: registry.TransportType(f.transport), URL: f.url, Remote: true}
+}
+
 // read connects to the server and makes the document of what it lists.
-func (f *initFlags) read(ctx context.Context, dialer upstream.Dialer) (*registry.Document, error) {
-	conn, err := dialer.Dial(ctx, upstream.Hello{Capabilities: []byte(everyCapability)}, nil)
+func (f *initFlags) read(ctx context.Context, way upstream.Dialer) (*registry.Document, error) {
+	conn, err := way.Dial(ctx, upstream.Hello{Capabilities: []byte(everyCapability)}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +114,7 @@ func (f *initFlags) read(ctx context.Context, dialer upstream.Dialer) (*registry
 	raw, _ := jsonrpc.Member(conn.Info().ServerInfo, "name")
 	said, _ := jsonrpc.String(raw)
 	doc := firstDocument(cmp.Or(f.name, serverName(said)))
-	if f.url != "" {
-		doc.Upstream = registry.Upstream{Transport: registry.TransportStreamableHTTP, URL: f.url, Remote: true}
-	}
+	doc.Upstream = f.upstream()
 	doc.Revisions[deskRevision] = registry.Revision{Tools: admitted(catalogue)}
 	return doc, nil
 }
@@ -143,8 +145,7 @@ func admitted(catalogue *upstream.Catalogue) []registry.Tool {
 func firstDocument(name string) *registry.Document {
 	return &registry.Document{
 		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "desk", Name: name},
-		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
+		Server: registry.Server{Namespace: "desk", Name: name},
 		Policy: registry.Policy{
 			TimeoutSeconds: 30,
 			Limits: registry.Limits{RequestsPerMinute: 0, MaxConcurrent: 64, MaxSessions: 20, SessionIdleSeconds: 1800,

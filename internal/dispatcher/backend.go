@@ -12,6 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/dialer"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/probe"
 	"toolgate.dev/toolgate/internal/registry"
@@ -84,13 +85,15 @@ func (b *backends) open(doc *registry.Document, before probe.State) (*backend, e
 	d, want := b.dispatcher, describe(doc)
 	next := &backend{description: want, before: before, unused: make(chan struct{})}
 	ttl := time.Duration(doc.Policy.Discovery.TTLSeconds) * time.Second
-	dialer, err := b.dialer(want, ttl)
+	log := d.opts.Log.With("part", "upstream")
+	// A change of ttl counts for discovery at once, and for connections with the next way to the server.
+	opts := upstream.Options{MaxMessageBytes: want.MaxMessageBytes, CatalogueTTL: ttl, Counters: d.counters}
+	ways, err := dialer.New(want.Upstream, d.opts.Spawner, opts, log)
 	if err != nil {
 		return nil, err
 	}
-	log := d.opts.Log.With("part", "upstream")
-	next.pool = pool.New(dialer, pool.Options{Isolation: want.Isolation, Counters: d.counters}, log)
-	next.prober = probe.New(dialer, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
+	next.pool = pool.New(ways, pool.Options{Isolation: want.Isolation, Counters: d.counters}, log)
+	next.prober = probe.New(ways, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	next.stop = cancel
 	next.tasks.Go(func() { next.prober.Run(ctx) })

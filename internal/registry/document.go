@@ -51,7 +51,14 @@ type TransportType string
 const (
 	TransportStdio          TransportType = "stdio"
 	TransportStreamableHTTP TransportType = "streamable-http"
+	TransportSSE            TransportType = "sse"       // HTTP with SSE of revision 2024-11-05
+	TransportWebSocket      TransportType = "websocket" // in no revision of MCP
 )
+
+// Transports are all that there are.
+func Transports() []TransportType {
+	return []TransportType{TransportStdio, TransportStreamableHTTP, TransportSSE, TransportWebSocket}
+}
 
 // Isolation says who shares an upstream connection (architecture: who owns an upstream connection).
 type Isolation string

@@ -111,7 +111,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a mode that is none":             {`"arguments":"Enforce"`, `"arguments":"enforce"`, `policy.validation.arguments "enforce" is not one of`},
 		"a failure of audit that is none": {`"validation":{`, `"audit":{"onFailure":"Ignore"},"validation":{`, `policy.audit.onFailure "Ignore" is not one of`},
 		"an empty redaction":              {`"validation":{`, `"audit":{"redact":[""]},"validation":{`, `policy.audit.redact/0 is empty`},
-		"a transport that is none":        {`"transport":"stdio"`, `"transport":"sse"`, `upstream.transport "sse" is not one of`},
+		"a transport that is none":        {`"transport":"stdio"`, `"transport":"pigeon"`, `upstream.transport "pigeon" is not one of`},
 		"one tool twice":                  {`"name":"read"`, `"name":"delete"`, `revisions/r1 has tool "delete" twice`},
 		"a tool without a name":           {`"name":"read"`, `"name":""`, "has no name"},
 		"a limit below nothing":           {`"maxConcurrent":0`, `"maxConcurrent":-1`, "policy.limits.maxConcurrent -1 is negative"},

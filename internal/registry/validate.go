@@ -52,12 +52,12 @@ func (u *Upstream) faults() []error {
 		if u.URL != "" {
 			add("upstream.url %q has no meaning with transport stdio", u.URL)
 		}
-	case TransportStreamableHTTP:
+	case TransportStreamableHTTP, TransportSSE, TransportWebSocket:
 		if !strings.HasPrefix(u.URL, "http://") && !strings.HasPrefix(u.URL, "https://") {
 			add("upstream.url %q is not an http or https URL, which transport %s needs", u.URL, u.Transport)
 		}
 	default:
-		add("upstream.transport %q is not one of %s, %s", u.Transport, TransportStdio, TransportStreamableHTTP)
+		add("upstream.transport %q is not one of %s", u.Transport, Transports())
 	}
 	switch u.Isolation {
 	case "", IsolationSession, IsolationShared:

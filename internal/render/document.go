@@ -68,7 +68,7 @@ func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
 		if s.Spec.Remote.CABundleFrom != nil {
 			u.CAFile = caDir + "/" + caFile
 		}
-	case u.Transport == registry.TransportStreamableHTTP:
+	case u.Transport != registry.TransportStdio:
 		port, path := endpoint(s)
 		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", port, path)
 	}

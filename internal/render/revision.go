@@ -38,7 +38,7 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 		p.Image, p.Command, p.Args, p.WorkingDir = c.Image, c.Command, c.Args, c.WorkingDir
 		p.Env, p.EnvFrom, p.Mounts = c.Env, c.EnvFrom, c.VolumeMounts
 		p.Volumes = mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
-		if p.Transport == mcpv1alpha1.TransportStreamableHTTP {
+		if p.Transport != mcpv1alpha1.TransportStdio {
 			p.Port, p.Path = endpoint(s)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // Disabled says whether the server is out of service.
@@ -61,12 +62,12 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 		if len(s.Spec.Container.Command) == 0 {
 			return "spec.container.command is empty; a stdio server must name its command, because the image's own entrypoint can't be seen from the API"
 		}
-	case mcpv1alpha1.TransportStreamableHTTP:
+	case mcpv1alpha1.TransportStreamableHTTP, mcpv1alpha1.TransportSSE, mcpv1alpha1.TransportWebSocket:
 		if port, _ := endpoint(s); port >= PortMCP && port <= PortProbe {
 			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortProbe)
 		}
 	default:
-		return fmt.Sprintf("spec.transport.type %q is not one of %s, %s", s.Spec.Transport.Type, mcpv1alpha1.TransportStdio, mcpv1alpha1.TransportStreamableHTTP)
+		return fmt.Sprintf("spec.transport.type %q is not one of %s", s.Spec.Transport.Type, registry.Transports())
 	}
 	return invalidSizes(s.Spec.Pod.Volumes)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,13 @@ func TestGeneratedMessagesKeepTheirBytes(t *testing.T) {
 		"event streams on both sides": {messages: generated / 5, accept: "text/event-stream", start: func(t *testing.T, c *child) *dispatcher {
 			c.Stream = true
 			return serve(t, overHTTP(t, c))
+		}},
+		"HTTP with SSE": {messages: generated / 5, start: func(t *testing.T, c *child) *dispatcher {
+			return serve(t, over(t, c, registry.TransportSSE))
+		}},
+		"WebSocket": {messages: generated / 5, start: func(t *testing.T, c *child) *dispatcher {
+			c.Lines = true
+			return serve(t, over(t, c, registry.TransportWebSocket))
 		}},
 	} {
 		t.Run(transport, func(t *testing.T) {
@@ -98,18 +106,32 @@ func mirrored(s *client, seed uint64, byLines bool) (int, error) {
 	return len(sent) + len(result.Content) + len(result.StructuredContent), nil
 }
 
-// overHTTP serves the tools of c over HTTP, and gives the document for it.
+// overHTTP serves the tools of c over streamable HTTP, and gives the document for it.
 func overHTTP(t testing.TB, c *child) *registry.Document {
 	t.Helper()
+	return over(t, c, registry.TransportStreamableHTTP)
+}
+
+// over serves the tools of c over a transport that listens, and gives the document for it.
+func over(t testing.TB, c *child, transport registry.TransportType) *registry.Document {
+	t.Helper()
 	server := must[*scripted.Server](t)(scripted.New(c.Options))
-	web := httptest.NewServer(server)
+	handler, path := http.Handler(server), ""
+	switch transport {
+	case registry.TransportSSE:
+		handler, path = server.SSE(), "/sse"
+	case registry.TransportWebSocket:
+		handler = server.WebSocket()
+	}
+	web := httptest.NewServer(handler)
 	t.Cleanup(func() {
+		web.CloseClientConnections() // a dispatcher that has gone may have left a stream
 		web.Close()
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	doc := document(t, c.definitions()...)
-	doc.Upstream = registry.Upstream{Transport: registry.TransportStreamableHTTP, URL: web.URL, Isolation: registry.IsolationSession}
+	doc.Upstream = registry.Upstream{Transport: transport, URL: web.URL + path, Isolation: registry.IsolationSession}
 	return doc
 }

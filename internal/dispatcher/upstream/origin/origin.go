@@ -53,6 +53,8 @@ type Options struct {
 	Headers []registry.HeaderFile
 	// CAFile is a PEM bundle that replaces the system's, read for each TLS connection; "" means the system's.
 	CAFile string
+	// HTTP1 keeps to HTTP/1.1, which alone can become a WebSocket.
+	HTTP1 bool
 }
 
 // Origin is one server. It is safe for concurrent use.
@@ -72,7 +74,7 @@ func New(o Options) (*Origin, error) {
 	d := &Origin{Options: o, url: u}
 	d.transport = &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
-		ForceAttemptHTTP2:      true,
+		ForceAttemptHTTP2:      !o.HTTP1,
 		DisableCompression:     true, // encodings are read here, so that none is missed and each is bounded
 		TLSHandshakeTimeout:    tlsTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -187,7 +189,11 @@ func (o *Origin) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	conn := tls.Client(raw, &tls.Config{RootCAs: roots, ServerName: host, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12})
+	protocols := []string{"h2", "http/1.1"}
+	if o.HTTP1 {
+		protocols = protocols[1:]
+	}
+	conn := tls.Client(raw, &tls.Config{RootCAs: roots, ServerName: host, NextProtos: protocols, MinVersion: tls.VersionTLS12})
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {
