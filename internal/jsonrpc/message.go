@@ -117,6 +117,26 @@ func Parse(data []byte, lim Limits) (Message, error) {
 	return m, nil
 }
 
+// keep copies what was noted of params and of its _meta, in one piece of memory: the notes are used again.
+func (s *scanner) keep() (ofParams, ofMeta []field) {
+	n := len(s.notes[params].fields)
+	all := slices.Concat(s.notes[params].fields, s.notes[meta].fields)
+	if all == nil {
+		return nil, nil
+	}
+	return all[:n:n], all[n:]
+}
+
+// methodName is String for methods: those of the protocol cost no memory.
+func methodName(raw []byte) (string, bool) {
+	if content, ok := stringContent(raw); ok {
+		if name, known := methodNames[string(content)]; known {
+			return name, true
+		}
+	}
+	return String(raw)
+}
+
 // parts are the values of the known members of an envelope, nil where absent.
 type parts struct {
 	version, id, method, params, result, failure []byte
@@ -148,7 +168,7 @@ func (p *parts) message(s *scanner) (Message, *InvalidError) {
 	var err *InvalidError
 	switch {
 	case p.method != nil:
-		m.params, m.meta = slices.Clone(s.notes[params].fields), slices.Clone(s.notes[meta].fields)
+		m.params, m.meta = s.keep()
 		err = p.fillCall(&m)
 	case p.result != nil || p.failure != nil:
 		err = p.fillResponse(&m)
@@ -174,7 +194,7 @@ func (p *parts) fillCall(m *Message) *InvalidError {
 		return &InvalidError{Reason: "a message with a method has neither result nor error"}
 	}
 	var ok bool
-	if m.Method, ok = String(p.method); !ok {
+	if m.Method, ok = methodName(p.method); !ok {
 		return &InvalidError{Path: "/method", Reason: "the method must be a string"}
 	}
 	if p.params != nil && !IsObject(p.params) {

@@ -63,6 +63,18 @@ var keyTables = [roles]*keyTable{
 	),
 }
 
+// methodNames are the methods that make up nearly all traffic, by themselves.
+var methodNames = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"tools/call", "tools/list", "initialize", "ping", "server/discover", "resources/list", "resources/read", "prompts/list", "prompts/get",
+		"notifications/initialized", "notifications/progress", "notifications/message", "notifications/cancelled",
+	} {
+		names[name] = name
+	}
+	return names
+}()
+
 // field is a member whose key is the protocol's.
 type field struct {
 	key string

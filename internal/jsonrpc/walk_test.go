@@ -218,3 +218,18 @@ func TestOddNumbersAndCharactersPass(t *testing.T) {
 		t.Errorf("%s is no JSON", sent)
 	}
 }
+
+func TestPick(t *testing.T) {
+	obj := []byte(` { "a" : 1, "b":{"a":2}, "\u0063":"x\\\"" , "d":[] } `)
+	values := [][]byte{[]byte("of before"), nil, nil, nil}
+	Pick(obj, []string{"c", "z", "b", "a"}, values)
+	want := []string{`"x\\\""`, "", `{"a":2}`, "1"}
+	for i, v := range values {
+		if string(v) != want[i] {
+			t.Errorf("value %d is %s, want %s", i, v, want[i])
+		}
+	}
+	if Pick([]byte(`[1]`), []string{"a"}, values[:1]); values[0] != nil {
+		t.Errorf("of an array came %s", values[0])
+	}
+}

@@ -203,20 +203,20 @@ func TestSnapshotOfABrokenSetDenies(t *testing.T) {
 func TestSchemaCacheCompilesOnce(t *testing.T) {
 	c := registry.NewSchemaCache()
 	raw := []byte(`{"type":"object"}`)
-	first, err := c.Get("d", raw, schema.Options{})
+	first, err := c.Get("d", "inputSchema", raw, schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _ := c.Get("d", raw, schema.Options{})
-	other, _ := c.Get("d", raw, schema.Options{AssertFormats: true})
+	again, _ := c.Get("d", "inputSchema", raw, schema.Options{})
+	other, _ := c.Get("d", "inputSchema", raw, schema.Options{AssertFormats: true})
 	if first != again {
 		t.Error("the same schema was compiled twice")
 	}
 	if first == other {
 		t.Error("options do not count")
 	}
-	_, err = c.Get("bad", []byte(`{"type":7}`), schema.Options{})
-	_, same := c.Get("bad", []byte(`{"type":7}`), schema.Options{})
+	_, err = c.Get("bad", "inputSchema", []byte(`{"type":7}`), schema.Options{})
+	_, same := c.Get("bad", "inputSchema", []byte(`{"type":7}`), schema.Options{})
 	if err == nil || !errors.Is(same, err) {
 		t.Errorf("errors %v and %v", err, same)
 	}

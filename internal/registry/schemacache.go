@@ -21,8 +21,8 @@ type SchemaCache struct {
 }
 
 type schemaKey struct {
-	digest string
-	opts   schema.Options
+	digest, member string
+	opts           schema.Options
 }
 
 type schemaEntry struct {
@@ -36,11 +36,10 @@ func NewSchemaCache() *SchemaCache {
 	return &SchemaCache{entries: map[schemaKey]*schemaEntry{}}
 }
 
-// Get gives the compiled schema. digest must be a function of raw (two texts never share one): the digest of a tool's
-// definition with the name of the member that holds the schema will do. A schema that does not compile gives the same
-// *schema.CompileError each time.
-func (c *SchemaCache) Get(digest string, raw []byte, opts schema.Options) (*schema.Schema, error) {
-	entry := c.entry(schemaKey{digest: digest, opts: opts})
+// Get gives the compiled schema that stands in a member of the definition with the digest; raw is its text. A schema that does
+// not compile gives the same *schema.CompileError each time.
+func (c *SchemaCache) Get(digest, member string, raw []byte, opts schema.Options) (*schema.Schema, error) {
+	entry := c.entry(schemaKey{digest: digest, member: member, opts: opts})
 	entry.once.Do(func() { entry.schema, entry.err = schema.Compile(raw, opts) })
 	return entry.schema, entry.err
 }

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/registry"
@@ -28,13 +29,23 @@ type Guard struct {
 	Document func() *registry.Document
 	// Hosts are names that are allowed beside the server's own, without port; Origins are whole origins.
 	Hosts, Origins []string
+
+	// last is the Host header that was let in last, of those that no document decides about: a client sends the same one in
+	// every request.
+	last atomic.Pointer[string]
 }
 
 // Check says why a request is not let in, nil if it is.
 func (g *Guard) Check(r *http.Request) *policy.Refusal {
-	host := hostname(r.Host)
-	if !isAddress(host) && !g.allowed(host) {
-		return notAllowed("Host", r.Host, "--allow-host")
+	if last := g.last.Load(); last == nil || *last != r.Host {
+		host := hostname(r.Host)
+		switch {
+		case isAddress(host) || g.always(host):
+			sent := r.Host // of its own: a pointer into the request would keep all of it
+			g.last.Store(&sent)
+		case !g.allowed(host):
+			return notAllowed("Host", r.Host, "--allow-host")
+		}
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -53,7 +64,7 @@ func notAllowed(header, value, flag string) *policy.Refusal {
 
 // allowed says whether a name, or an address of loopback, is one of ours.
 func (g *Guard) allowed(host string) bool {
-	if host == "localhost" || isLoopback(host) || slices.Contains(g.Hosts, host) {
+	if g.always(host) {
 		return true
 	}
 	doc := g.Document()
@@ -64,6 +75,11 @@ func (g *Guard) allowed(host string) bool {
 		return true
 	}
 	return slices.Contains(serviceNames(doc.Server), host)
+}
+
+// always says whether a host is one of ours whatever the document says.
+func (g *Guard) always(host string) bool {
+	return host == "localhost" || isLoopback(host) || slices.Contains(g.Hosts, host)
 }
 
 // serviceNames are those that cluster DNS gives the server's Service. Another cluster domain needs --allow-host: a name
@@ -114,13 +130,33 @@ func isLoopback(host string) bool {
 // Header gives all values of a header as one, as RFC 9110, section 5.3, joins them. Of a header that stands twice some
 // readers take the first value and others the last; the joined one is neither, so that it is refused where one is wanted.
 func Header(h http.Header, name string) string {
-	return strings.Join(h.Values(name), ", ")
+	values := h.Values(name)
+	if len(values) == 1 {
+		return values[0]
+	}
+	return strings.Join(values, ", ")
 }
 
 // Address is the address of the peer, without port: what an anonymous caller's limits count by.
 func Address(r *http.Request) string {
+	if address, ok := ipv4(r.RemoteAddr); ok {
+		return address
+	}
 	if a, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		return a.Addr().Unmap().String()
 	}
 	return r.RemoteAddr
+}
+
+// ipv4 cuts the port off an IPv4 address as the net package writes one, which needs no memory: it is done for every request.
+func ipv4(remote string) (string, bool) {
+	for i := range len(remote) {
+		switch c := remote[i]; {
+		case c == ':':
+			return remote[:i], true
+		case c != '.' && (c < '0' || c > '9'):
+			return "", false
+		}
+	}
+	return "", false
 }

@@ -62,13 +62,17 @@ type Trace struct {
 
 // NewTrace takes the trace of a traceparent (`00-<32 hex>-<16 hex>-<2 hex>`), or begins one where that is absent or invalid.
 func NewTrace(traceparent string) Trace {
-	parts := strings.Split(traceparent, "-")
-	if len(parts) == 4 && len(parts[0]) == 2 && isHex(parts[1], 32) && isHex(parts[2], 16) && parts[0] != "ff" {
-		return Trace{ID: parts[1], Parent: parts[2]}
+	if traceparent != "" {
+		parts := strings.Split(traceparent, "-")
+		if len(parts) == 4 && len(parts[0]) == 2 && isHex(parts[1], 32) && isHex(parts[2], 16) && parts[0] != "ff" {
+			return Trace{ID: parts[1], Parent: parts[2]}
+		}
 	}
 	var id [16]byte
+	var text [2 * len(id)]byte
 	_, _ = rand.Read(id[:]) // never fails: crypto/rand ends the process instead
-	return Trace{ID: hex.EncodeToString(id[:])}
+	hex.Encode(text[:], id[:])
+	return Trace{ID: string(text[:])}
 }
 
 func isHex(s string, n int) bool {

@@ -31,10 +31,13 @@ func arguments(e *Engine, f *flow) *Refusal {
 		return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
 			"Tool %q is withheld: its input schema cannot be checked (%v).", f.call.Tool, err)}
 	}
-	var collision *jsonrpc.CollisionError
-	if errors.As(compiled.Declared().Check(args), &collision) {
-		return &Refusal{Kind: SchemaError, Reason: "AmbiguousKey", Path: collision.Path, Message: fmt.Sprintf(
-			"Invalid arguments for tool %q: %v", f.call.Tool, collision)}
+	if err := compiled.Declared().Check(args); err != nil {
+		refusal := &Refusal{Kind: SchemaError, Reason: "AmbiguousKey", Message: fmt.Sprintf("Invalid arguments for tool %q: %v", f.call.Tool, err)}
+		var collision *jsonrpc.CollisionError
+		if errors.As(err, &collision) {
+			refusal.Path = collision.Path
+		}
+		return refusal
 	}
 	return e.conform(f, compiled, args)
 }
@@ -46,6 +49,9 @@ func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal
 	}
 	violations := compiled.Validate(args)
 	if len(violations) == 0 {
+		if len(e.snapshot.RuleSets()) == 0 {
+			return nil
+		}
 		// Without its defaults a rule misses keys, and a restriction that misses a key counts as a match.
 		if filled, err := compiled.WithDefaults(args); err == nil {
 			f.args = filled
@@ -64,5 +70,5 @@ func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal
 
 func (e *Engine) inputSchema(tool catalog.Tool) (*schema.Schema, error) {
 	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats, RequireObject: true}
-	return e.schemas.Get(tool.Digest+"/inputSchema", tool.InputSchema, opts)
+	return e.schemas.Get(tool.Digest, "inputSchema", tool.InputSchema, opts)
 }

@@ -44,6 +44,7 @@ type flow struct {
 	view    View
 	trusted bool
 	dry     bool
+	room    [8]StageResult // for Stages, as many as callSteps
 
 	tool *registry.Tool
 	// args are the arguments as rules see them: with the schema's defaults filled in.
@@ -73,7 +74,7 @@ func (e *Engine) decide(f *flow) Decision {
 	if f.call.Method == methodCallTool {
 		steps = callSteps
 	}
-	f.Stages = make([]StageResult, 0, len(steps))
+	f.Stages = f.room[:0] // one stage more would only cost memory
 	for _, s := range steps {
 		f.note, f.remark = "", ""
 		refusal := s.run(e, f)

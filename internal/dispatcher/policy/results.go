@@ -99,7 +99,7 @@ func odd(result []byte) []schema.Violation {
 
 func (e *Engine) resultViolations(tool catalog.Tool, result []byte) ([]schema.Violation, error) {
 	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
-	compiled, err := e.schemas.Get(tool.Digest+"/outputSchema", tool.OutputSchema, opts)
+	compiled, err := e.schemas.Get(tool.Digest, "outputSchema", tool.OutputSchema, opts)
 	if err != nil {
 		return nil, fmt.Errorf("the output schema cannot be checked: %w", err)
 	}
