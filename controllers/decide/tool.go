@@ -205,11 +205,11 @@ func (d *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message stri
 	case err != nil:
 		return mcpv1alpha1.ReasonInvalidSchema, err.Error()
 	}
-	if _, err := d.Schemas.Get(chosen.Digest+" inputSchema", tool.InputSchema, schema.Options{RequireObject: true}); err != nil {
+	if _, err := d.Schemas.Get(chosen.Digest, "inputSchema", tool.InputSchema, schema.Options{RequireObject: true}); err != nil {
 		return mcpv1alpha1.ReasonInvalidSchema, "inputSchema: " + err.Error()
 	}
 	if tool.OutputSchema != nil {
-		if _, err := d.Schemas.Get(chosen.Digest+" outputSchema", tool.OutputSchema, schema.Options{}); err != nil {
+		if _, err := d.Schemas.Get(chosen.Digest, "outputSchema", tool.OutputSchema, schema.Options{}); err != nil {
 			return mcpv1alpha1.ReasonInvalidSchema, "outputSchema: " + err.Error()
 		}
 	}
