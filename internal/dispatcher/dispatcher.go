@@ -114,32 +114,6 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// observe adds the series that are read off what runs.
-func (d *Dispatcher) observe() {
-	d.metrics.CounterFunc("toolgate_child_starts_total", "Processes of the server that were started.", d.counters.ChildStarts.Load)
-	d.metrics.CounterFunc("toolgate_child_deaths_total", "Processes of the server that ended before they were asked to.", d.counters.ChildDeaths.Load)
-	d.metrics.CounterFunc("toolgate_stdout_noise_total", "Lines on the server's standard output that were not JSON-RPC.", d.counters.StdoutNoise.Load)
-	d.metrics.CounterFunc("toolgate_upstream_dropped_total", "Messages of the server that its connection had no owner for.", d.counters.DroppedMessages.Load)
-	d.metrics.GaugeFunc("toolgate_trusted", "1 while destructive tools may be called.", func() float64 {
-		e := d.pipeline.Engine()
-		return truth(e != nil && d.pipeline.Trusted(e))
-	})
-	d.metrics.GaugeFunc("toolgate_ready", "1 while clients are served.", func() float64 { return truth(d.Ready()) })
-	d.metrics.GaugeFunc("toolgate_catalogue_tools", "Tools that the server lists.", func() float64 {
-		if c := d.backends.Catalogue(); c != nil {
-			return float64(len(c.Tools))
-		}
-		return 0
-	})
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // apply puts a snapshot in force: first the way to the server, then policy. Nothing that is under way is cut off.
 func (d *Dispatcher) apply(s *registry.Snapshot) error {
 	if err := d.backends.use(s.Document()); err != nil {

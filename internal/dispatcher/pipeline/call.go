@@ -232,7 +232,7 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	start := x.Now()
 	x.sent = true
 	answer := x.rounds(ctx, conn)
-	x.forwarded(answer, x.Now().Sub(start))
+	x.forwarded(answer, conn.Info().ProtocolVersion, x.Now().Sub(start))
 	return answer
 }
 

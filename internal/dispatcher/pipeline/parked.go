@@ -96,7 +96,7 @@ func (x *exchange) park(ctx context.Context, conn upstream.Conn) Answer {
 		defer cancel(nil)
 		defer x.Deadline.start(timeout, func() { cancel(errTimeout) })()
 		reply, err := conn.Call(ctx, call)
-		x.forwarded(x.answerOf(reply, err), x.Now().Sub(start))
+		x.forwarded(x.answerOf(reply, err), conn.Info().ProtocolVersion, x.Now().Sub(start))
 		return reply, err
 	})
 	return x.await(ctx, x.questions, conn)

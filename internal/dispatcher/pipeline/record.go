@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
-	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
@@ -26,6 +25,7 @@ func (x *exchange) recordStart() *policy.Refusal {
 	x.payloads.Load().Fill(&r, x.Call.Arguments, nil)
 	var err error
 	x.startedAs, err = x.Audit.Write(r)
+	x.Metrics.Recorded(err)
 	if err == nil {
 		return nil
 	}
@@ -99,8 +99,7 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 // RecordRefusal records and counts the refusal of a message that never became a request: one that is no strict JSON, has
 // the wrong headers, or asks of a client what policy denies.
 func (p *Pipeline) RecordRefusal(c Caller, method string, refusal *policy.Refusal) {
-	p.Metrics.Failed(string(refusal.Kind))
-	p.Metrics.Decided(string(refusal.Stage), refusal.Rule, string(policy.Refuse))
+	p.countRefusal(refusal)
 	p.write(audit.Record{
 		Time: p.Now().UTC(), TraceID: NewTrace("").ID, Caller: c.name(), Client: c.Client, Server: p.ServerName(),
 		Method: method, Tool: refusal.Tool, Outcome: refusalOutcome(refusal), Kind: refusal.Kind, Reason: refusal.Reason, Rule: refusal.Rule,
@@ -124,61 +123,11 @@ func (p *Pipeline) RecordAsk(c Caller, event upstream.Event, reply upstream.Repl
 }
 
 func (p *Pipeline) write(r audit.Record) {
-	if _, err := p.Audit.Write(r); err != nil {
+	_, err := p.Audit.Write(r)
+	p.Metrics.Recorded(err)
+	if err != nil {
 		p.Log.Error("audit record lost", "method", r.Method, "err", err)
 	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// toolLabel is the tool's name where the registry knows it: a label must never hold what a client made up.
-func (x *exchange) toolLabel() string {
-	if x.Call.Tool == "" {
-		return ""
-	}
-	if x.engine != nil {
-		if _, ok := x.engine.Snapshot().Tool(x.Call.Tool); ok {
-			return x.Call.Tool
-		}
-	}
-	return metrics.Other
-}
-
-func errorType(a Answer, outcome audit.Outcome) string {
-	switch {
-	case outcome == audit.ToolError:
-		return "tool_error"
-	case a.Cancelled:
-		return "cancelled"
-	case a.Refusal != nil:
-		return string(a.Refusal.Kind)
-	case a.Error != nil:
-		return "rpc_error"
-	default:
-		return ""
-	}
-}
-
-func (x *exchange) count(a Answer, outcome audit.Outcome, took time.Duration) {
-	tool := x.toolLabel()
-	x.Metrics.Served(metrics.Operation{Method: x.Call.Method, Tool: tool, ErrorType: errorType(a, outcome),
-		ProtocolVersion: x.Call.ProtocolVersion, Duration: took})
-	if x.Call.Method == MethodCallTool {
-		x.Metrics.Invoked(tool, string(outcome))
-	}
-	r := a.Refusal
-	if r == nil {
-		x.Metrics.Decided("", "", string(policy.Pass))
-		return
-	}
-	x.Metrics.Failed(string(r.Kind))
-	x.Metrics.Decided(string(r.Stage), r.Rule, string(policy.Refuse))
-	for _, v := range r.Violations {
-		x.Metrics.Violated("arguments", v.Keyword)
-	}
-}
-
-func (x *exchange) forwarded(a Answer, took time.Duration) {
-	x.Metrics.Forwarded(metrics.Operation{Method: x.Call.Method, Tool: x.toolLabel(), Duration: took,
-		ErrorType: errorType(a, x.outcome(a))})
-}

@@ -41,6 +41,8 @@ type Counters struct {
 	// StdoutNoise are lines on standard output that were not JSON-RPC, ChildStarts and ChildDeaths the processes that were
 	// started and that ended without being asked to, DroppedMessages what the server sent and nobody wanted.
 	StdoutNoise, ChildStarts, ChildDeaths, DroppedMessages atomic.Int64
+	// Waiting is how many messages wait for room towards the server at this moment.
+	Waiting atomic.Int64
 }
 
 // The shape in which the standard error of a child reaches people (registry.UpstreamState).

@@ -296,6 +296,7 @@ func (w *watch) read(ctx context.Context) error {
 		if s.Catalogue == nil || s.Catalogue.Digest != whole.Digest || s.Catalogue.Resources != whole.Resources || s.Catalogue.Prompts != whole.Prompts {
 			s.Catalogue, s.Observed = &whole, observe(&whole)
 		}
+		s.ReadAt = now
 		w.healthy(s, now.Sub(begun), now)
 	})
 	return nil

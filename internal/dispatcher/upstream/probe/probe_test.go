@@ -89,7 +89,7 @@ func TestGoodServer(t *testing.T) {
 		},
 		Health: registry.HealthState{State: Healthy},
 	}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(State{}, "Version", "Info", "Catalogue", "Observed", "ProbedAt", "Changed")); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(State{}, "Version", "Info", "Catalogue", "Observed", "ProbedAt", "ReadAt", "Changed")); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 	if s.Observed.Resources != 3 || s.Observed.Prompts != 3 || len(s.Observed.Tools) == 0 || s.Observed.Digest != s.Catalogue.Digest || s.Catalogue.Resources != 3 {

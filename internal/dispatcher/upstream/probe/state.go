@@ -23,7 +23,7 @@ const (
 // maxWord bounds a name that the server gives itself, in bytes.
 const maxWord = 256
 
-// State is what is known of the server at one moment. It is immutable, but for ResponseTimeMs and ProbedAt, which move on
+// State is what is known of the server at one moment. It is immutable, but for ResponseTimeMs, ProbedAt and ReadAt, which move on
 // without a new Version.
 type State struct {
 	// Version rises with each change.
@@ -35,8 +35,8 @@ type State struct {
 	Catalogue *upstream.Catalogue
 	Observed  *registry.Catalogue
 	Health    registry.HealthState
-	// ProbedAt is when the server was asked last.
-	ProbedAt time.Time
+	// ProbedAt is when the server was asked last, ReadAt when Catalogue was last seen to be right.
+	ProbedAt, ReadAt time.Time
 	// Changed is closed when there is a newer Version.
 	Changed <-chan struct{}
 }

@@ -119,6 +119,13 @@ func (w *wire) send(ctx context.Context, f frame) error {
 	select {
 	case w.queue <- f:
 		return nil
+	default:
+	}
+	w.opts.Counters.Waiting.Add(1)
+	defer w.opts.Counters.Waiting.Add(-1)
+	select {
+	case w.queue <- f:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-w.conn.Done():
