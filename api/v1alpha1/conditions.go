@@ -171,6 +171,9 @@ const (
 	ReasonCallable = "Callable"
 	// ReasonUntrusted (False): the tool counts as destructive and its server is Untrusted.
 	ReasonUntrusted = "Untrusted"
+	// ReasonNeedsConfirmation (False): the tool counts as destructive, its server is Untrusted, and each call has to be
+	// confirmed by a person first.
+	ReasonNeedsConfirmation = "NeedsConfirmation"
 	// ReasonTrustExpired (False): the tool counts as destructive and spec.trust.expiresAt of its server has passed.
 	ReasonTrustExpired = "TrustExpired"
 	// ReasonNotExposed (False): spec.expose.tools of the server is Deny.

@@ -28,6 +28,7 @@ const (
 	DefaultHealthFailureThreshold        = 3
 	DefaultTTLSeconds                    = 300
 	DefaultMaxStalenessSeconds           = 600
+	DefaultConfirmTTLSeconds             = 300
 	DefaultMethod                        = "tools/call"
 )
 
@@ -53,9 +54,12 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	orElse(&e.Discovery.Pinning, PinningPerRevision)
 	orElse(&e.Trust.State, Untrusted)
 	orNew(&e.Trust.MaxStalenessSeconds, DefaultMaxStalenessSeconds)
+	orElse(&e.Gating.Destructive, GateBlock)
 	orElse(&e.Gating.Unannotated, UnannotatedDestructive)
 	orElse(&e.Gating.Scope, GateDestructive)
 	orElse(&e.Gating.BlockedTools, BlockedList)
+	orElse(&e.Confirm.By, ConfirmByApprover)
+	orNew(&e.Confirm.TTLSeconds, DefaultConfirmTTLSeconds)
 	e.Expose.fill()
 	e.ClientFeatures.fill(e.Trust.State == Trusted && e.Trust.ExpiresAt == nil)
 	orElse(&e.Validation.Arguments, ValidationEnforce)

@@ -25,7 +25,8 @@ limits: {requestsPerMinute: 100, maxConcurrent: 16, maxSessions: 20, sessionIdle
 health: {intervalSeconds: 15, timeoutSeconds: 5, failureThreshold: 3}
 discovery: {ttlSeconds: 300, pinning: PerRevision}
 trust: {state: Untrusted, maxStalenessSeconds: 600}
-gating: {unannotated: Destructive, scope: Destructive, blockedTools: List}
+gating: {destructive: Block, unannotated: Destructive, scope: Destructive, blockedTools: List}
+confirm: {by: Approver, ttlSeconds: 300}
 expose: {tools: Allow, resources: Allow, prompts: Allow, completions: Allow}
 clientFeatures: {sampling: Allow, samplingTools: Deny, elicitationForm: Allow, elicitationUrl: Deny, roots: Allow}
 validation: {arguments: Enforce, results: Warn, formats: Annotate}

@@ -139,8 +139,14 @@ const (
 	Trusted TrustState = "Trusted"
 )
 
-// Gating says which tools count as destructive.
+// Gating says which tools count as destructive, and what becomes of their calls.
 type Gating struct {
+	// destructive says what the gate does with a call that it holds while the
+	// server is Untrusted: Block refuses it, and nothing confirms that away;
+	// Confirm asks a person for each call, as spec.confirm says, and refuses where
+	// nobody can be asked. Default: Block.
+	// +optional
+	Destructive GateAction `json:"destructive,omitempty"`
 	// unannotated says what a tool counts as that its server says nothing about:
 	// no destructiveHint and no readOnlyHint. Destructive is MCP's own default.
 	// Default: Destructive.
@@ -155,6 +161,48 @@ type Gating struct {
 	// +optional
 	BlockedTools BlockedTools `json:"blockedTools,omitempty"`
 }
+
+// GateAction says what the gate does with a call that it holds.
+// +kubebuilder:validation:Enum=Block;Confirm
+type GateAction string
+
+// What the gate can do.
+const (
+	// GateBlock refuses the call.
+	GateBlock GateAction = "Block"
+	// GateConfirm asks a person first; where nobody can be asked, it refuses.
+	GateConfirm GateAction = "Confirm"
+)
+
+// Confirm says who confirms a call that the gate or a RuleSet wants confirmed. A
+// confirmation is for one call: this caller, tool, arguments and definition,
+// under the policy of that moment.
+type Confirm struct {
+	// by Caller asks the person at the client that calls, by a form (MCP
+	// elicitation); clients that show no forms are refused. Approver wants somebody
+	// else to confirm, whom this release cannot ask yet, so that such calls are
+	// refused. Default: Approver.
+	// +optional
+	By ConfirmBy `json:"by,omitempty"`
+	// ttlSeconds is how long a person may take, in seconds; a confirmation that
+	// comes later counts for nothing. Default: 300.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	TTLSeconds *int32 `json:"ttlSeconds,omitempty"`
+}
+
+// ConfirmBy is who confirms a call.
+// +kubebuilder:validation:Enum=Caller;Approver
+type ConfirmBy string
+
+// Who can confirm a call.
+const (
+	// ConfirmByCaller is the person at the client that calls.
+	ConfirmByCaller ConfirmBy = "Caller"
+	// ConfirmByApprover is somebody else; nobody can be asked yet.
+	ConfirmByApprover ConfirmBy = "Approver"
+)
 
 // Unannotated says what a tool without annotations counts as.
 // +kubebuilder:validation:Enum=Destructive;Safe

@@ -254,6 +254,14 @@ func TestToolConditions(t *testing.T) {
 			in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
 			in.Server.Spec.Gating.Scope = mcpv1alpha1.GateMutating
 		}, "True/Registered", "False/Untrusted"},
+		"whose calls are confirmed": {func(in *decide.ToolInput) { in.Server.Spec.Gating.Destructive = mcpv1alpha1.GateConfirm }, "True/Registered", "False/NeedsConfirmation"},
+		"whose calls were confirmed, of a trusted server": {func(in *decide.ToolInput) {
+			in.Server.Spec.Gating.Destructive, in.Server.Spec.Trust.State = mcpv1alpha1.GateConfirm, mcpv1alpha1.Trusted
+		}, "True/Registered", "True/Callable"},
+		"whose calls are confirmed once trust has ended": {func(in *decide.ToolInput) {
+			in.Server.Spec.Gating.Destructive = mcpv1alpha1.GateConfirm
+			in.Server.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: now}}
+		}, "True/Registered", "False/NeedsConfirmation"},
 		"a read-only tool where no tools are exposed":      {func(in *decide.ToolInput) { readOnly(in); in.Server.Spec.Expose.Tools = mcpv1alpha1.Deny }, "True/Registered", "False/NotExposed"},
 		"a read-only tool of a server that does not serve": {func(in *decide.ToolInput) { readOnly(in); in.Server.Status.ReadyReplicas = nil }, "True/Registered", "False/ServerNotReady"},
 		"a definition with another digest than the pin": {func(in *decide.ToolInput) {

@@ -257,6 +257,9 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 	switch {
 	case !gate:
 		return "", ""
+	case d.Server.Spec.Gating.Destructive == mcpv1alpha1.GateConfirm && !d.trusted():
+		return mcpv1alpha1.ReasonNeedsConfirmation, fmt.Sprintf("it counts as %s (%s), MCPServer %s is not trusted, and %s",
+			word, v.Because, d.Server.Name, whoConfirms(d.Server.Spec.Effective().Confirm.By))
 	case trust.State != mcpv1alpha1.Trusted:
 		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf("it counts as %s (%s) and MCPServer %s is Untrusted", word, v.Because, d.Server.Name)
 	case trust.ExpiresAt != nil && !d.Now.Before(trust.ExpiresAt.Time):
@@ -265,4 +268,17 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 	default:
 		return "", ""
 	}
+}
+
+// trusted says whether the server counts as trusted now.
+func (d *ToolInput) trusted() bool {
+	trust := d.Server.Spec.Trust
+	return trust.State == mcpv1alpha1.Trusted && (trust.ExpiresAt == nil || d.Now.Before(trust.ExpiresAt.Time))
+}
+
+func whoConfirms(by mcpv1alpha1.ConfirmBy) string {
+	if by == mcpv1alpha1.ConfirmByCaller {
+		return "each call has to be confirmed by the person who makes it"
+	}
+	return "each call would have to be confirmed by an approver, whom nobody can ask yet"
 }

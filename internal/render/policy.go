@@ -27,10 +27,12 @@ func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
 		},
 		Trust: trust(spec.Trust),
 		Gating: registry.Gating{
+			Confirm:         spec.Gating.Destructive == mcpv1alpha1.GateConfirm,
 			UnannotatedSafe: spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe,
 			Mutating:        spec.Gating.Scope == mcpv1alpha1.GateMutating,
 			HideBlocked:     spec.Gating.BlockedTools == mcpv1alpha1.BlockedHide,
 		},
+		Confirm: confirmation(spec.Confirm),
 		Expose: registry.Expose{
 			Tools:       allowed(spec.Expose.Tools),
 			Resources:   allowed(spec.Expose.Resources),
@@ -65,6 +67,19 @@ func audit(a mcpv1alpha1.Audit) registry.Audit {
 	}
 	if a.OnFailure != mcpv1alpha1.AuditBlockDestructive {
 		out.OnFailure = registry.AuditFailure(a.OnFailure)
+	}
+	return out
+}
+
+// confirmation says nothing where what stands for that is meant, so that documents without confirmations stay as they are. A
+// value that is not known is passed on, so that the document is refused rather than loosened.
+func confirmation(c mcpv1alpha1.Confirm) registry.Confirm {
+	var out registry.Confirm
+	if c.By != mcpv1alpha1.ConfirmByApprover {
+		out.By = registry.ConfirmBy(c.By)
+	}
+	if ttl := int(*c.TTLSeconds); ttl != registry.DefaultConfirmTTL {
+		out.TTLSeconds = ttl
 	}
 	return out
 }
