@@ -178,10 +178,10 @@ const (
 // confirmation is for one call: this caller, tool, arguments and definition,
 // under the policy of that moment.
 type Confirm struct {
-	// by Caller asks the person at the client that calls, by a form (MCP
-	// elicitation); clients that show no forms are refused. Approver wants somebody
-	// else to confirm, whom this release cannot ask yet, so that such calls are
-	// refused. Default: Approver.
+	// by Caller asks the person at the client that calls, with a form (MCP
+	// elicitation); clients that show no forms are refused. Approver wants
+	// somebody else to confirm, whom this release cannot ask yet, so that such
+	// calls are refused. Default: Approver.
 	// +optional
 	By ConfirmBy `json:"by,omitempty"`
 	// ttlSeconds is how long a person may take, in seconds; a confirmation that

@@ -153,8 +153,8 @@ type MCPServerSpec struct {
 	// server is Untrusted, and what clients see of them.
 	// +optional
 	Gating Gating `json:"gating,omitzero"`
-	// confirm says who confirms calls that the gate or a RuleSet wants confirmed by
-	// a person.
+	// confirm says who confirms the calls that the gate or a RuleSet wants
+	// confirmed.
 	// +optional
 	Confirm Confirm `json:"confirm,omitzero"`
 	// expose says which parts of MCP clients can use at all.
