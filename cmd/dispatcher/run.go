@@ -36,6 +36,8 @@ At a desk:
   dispatcher registry init --out registry.json -- npx some-server   write a registry file from what the server lists
   dispatcher serve --registry registry.json --stdio -- npx some-server
                                               serve it at http://127.0.0.1:7310/mcp
+  dispatcher explain --registry FILE --tools FILE TOOL '{...}'
+                                              say whether a call would be let through, and why; or with --url URL
   dispatcher audit [--format turtle|json] [FILE]
                                               write audit records as W3C PROV, or as one JSON array
   dispatcher audit verify [FILE]              say whether audit records are missing or were changed
@@ -59,6 +61,7 @@ var commands = map[string]command{
 	"install":  install,
 	"registry": registryCommand,
 	"audit":    auditCommand,
+	"explain":  explainCommand,
 	"version":  func(_ context.Context, _ []string, e env) error { return say(e.stdout, version) },
 	"help": func(_ context.Context, _ []string, e env) error {
 		return say(e.stdout, strings.TrimSuffix(usage, "\n"))
@@ -82,7 +85,7 @@ func Run(ctx context.Context, args []string, e env) error {
 	}
 	run, ok := commands[name]
 	if !ok {
-		return fmt.Errorf("there is no command %q: serve, launch, install, registry, audit, version or help", name)
+		return fmt.Errorf("there is no command %q: serve, launch, install, registry, explain, audit, version or help", name)
 	}
 	return run(ctx, args[1:], e)
 }

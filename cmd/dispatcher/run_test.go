@@ -85,7 +85,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no such command":                 {[]string{"surf"}, "serve, launch, install, registry, audit, version or help"},
+		"no such command":                 {[]string{"surf"}, "serve, launch, install, registry, explain, audit, version or help"},
 		"serve without a registry":        {[]string{"serve"}, "dispatcher registry init"},
 		"serve with a stray command":      {[]string{"serve", "--registry", "x", "--", "npx"}, "add --stdio"},
 		"stdio without a command":         {[]string{"serve", "--registry", "x", "--stdio"}, "needs the server's command after --"},

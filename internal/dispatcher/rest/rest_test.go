@@ -203,8 +203,8 @@ func TestEvaluateCallsNothing(t *testing.T) {
 		`{"tool_name":"nope"}`:                            "deny",
 	} {
 		status, got := ask(h, "POST", "/api/mcp/rules/evaluate", call)
-		var body evaluation
-		if err := json.Unmarshal([]byte(got), &body); err != nil || status != 200 || body.Verdict != want || len(body.Stages) == 0 {
+		var body Evaluation
+		if err := json.Unmarshal([]byte(got), &body); err != nil || status != 200 || string(body.Verdict) != want || len(body.Stages) == 0 {
 			t.Errorf("%s: status %d, %s; want %s", call, status, got, want)
 		}
 	}
