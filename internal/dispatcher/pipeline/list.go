@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"sort"
 	"strings"
+	"sync"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -20,13 +21,69 @@ const pageSize = 500
 // cursorPrefix tells our cursors from others; what follows is the name after which the page begins.
 const cursorPrefix = "after:"
 
-// Listing is what clients see of a catalogue.
+// Listing is what clients see of a catalogue. Nobody may write to it.
 func (p *Pipeline) Listing(c *upstream.Catalogue) []policy.ListedTool {
 	engine := p.engine.Load()
 	if engine == nil || c == nil {
 		return nil
 	}
-	return engine.Listing(View(c), p.Trusted(engine))
+	return p.lists.get(engine, c, p.Trusted(engine)).tools
+}
+
+// lists keep what tools/list answers, as long as one engine is in force. An answer depends on that, on the definitions, which
+// the catalogue's digest stands for, and on trust; on the caller it does not depend, since rules are not asked.
+type lists struct {
+	mu     sync.Mutex
+	engine *policy.Engine
+	kept   map[listKey]*list
+}
+
+type listKey struct {
+	digest  string
+	trusted bool
+}
+
+// list is one answer, cut into its pages and encoded.
+type list struct {
+	tools []policy.ListedTool
+	pages [][]byte
+}
+
+// maxLists bounds the answers that are kept: connections list the same definitions but for the moments of a change.
+const maxLists = 4
+
+func (l *lists) get(engine *policy.Engine, c *upstream.Catalogue, trusted bool) *list {
+	key := listKey{c.Digest, trusted}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.engine != engine || len(l.kept) >= maxLists {
+		l.engine, l.kept = engine, map[listKey]*list{}
+	}
+	one := l.kept[key]
+	if one == nil {
+		one = newList(engine.Listing(View(c), trusted))
+		l.kept[key] = one
+	}
+	return one
+}
+
+func newList(tools []policy.ListedTool) *list {
+	l := &list{tools: tools}
+	for len(tools) > pageSize {
+		l.pages = append(l.pages, page(tools[:pageSize], tools[pageSize-1].Tool.Name))
+		tools = tools[pageSize:]
+	}
+	l.pages = append(l.pages, page(tools, ""))
+	return l
+}
+
+// from gives the page that begins after a name.
+func (l *list) from(after string) []byte {
+	first := sort.Search(len(l.tools), func(i int) bool { return l.tools[i].Tool.Name > after })
+	if first%pageSize == 0 && first/pageSize < len(l.pages) {
+		return l.pages[first/pageSize]
+	}
+	return newList(l.tools[first:]).pages[0] // the tools are others than when the cursor was given
 }
 
 // list answers tools/list: the tools of the registry that this catalogue holds as admitted.
@@ -38,13 +95,7 @@ func (x *exchange) list(c *upstream.Catalogue) Answer {
 	if refusal != nil {
 		return Answer{Refusal: refusal}
 	}
-	tools := x.engine.Listing(View(c), x.trusted)
-	tools = tools[sort.Search(len(tools), func(i int) bool { return tools[i].Tool.Name > after }):]
-	if len(tools) <= pageSize {
-		return Answer{Result: page(tools, "")}
-	}
-	tools = tools[:pageSize]
-	return Answer{Result: page(tools, tools[pageSize-1].Tool.Name)}
+	return Answer{Result: x.lists.get(x.engine, c, x.trusted).from(after)}
 }
 
 // NotRead is the refusal of what needs a catalogue before there is one.

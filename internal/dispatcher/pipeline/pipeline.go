@@ -55,6 +55,7 @@ type Pipeline struct {
 	payloads atomic.Pointer[audit.Payloads]
 	lastPoll atomic.Pointer[time.Time]
 	limits   limits
+	lists    lists
 	flight   Flight
 	vault    *input.Vault
 	lot      *parking.Lot[*parked]

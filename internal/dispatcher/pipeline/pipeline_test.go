@@ -49,7 +49,7 @@ func (b *brittle) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-func newFixture(t *testing.T, change func(*registry.Document)) *fixture {
+func newFixture(t testing.TB, change func(*registry.Document)) *fixture {
 	t.Helper()
 	f := &fixture{audit: &brittle{}, now: time.Unix(1_000_000, 0),
 		server: dispatchertest.NewServer(dispatchertest.Echo, dispatchertest.Remove, dispatchertest.Plain)}
@@ -59,7 +59,7 @@ func newFixture(t *testing.T, change func(*registry.Document)) *fixture {
 	return f
 }
 
-func (f *fixture) apply(t *testing.T, change func(*registry.Document)) {
+func (f *fixture) apply(t testing.TB, change func(*registry.Document)) {
 	t.Helper()
 	doc := dispatchertest.Document(f.server)
 	if change != nil {

@@ -17,19 +17,12 @@ func View(c *upstream.Catalogue) policy.View { return view{c} }
 type view struct{ *upstream.Catalogue }
 
 func (v view) Lookup(name string) (catalog.Tool, error) {
-	var found *upstream.CatalogueTool
-	for i := range v.Tools {
-		t := &v.Tools[i]
-		switch {
-		case t.Name != name:
-		case found != nil:
-			return found.Tool, policy.ErrDuplicateName // nobody knows which of them a call would reach
-		default:
-			found = t
-		}
-	}
-	if found == nil {
+	found, twice := v.Find(name)
+	switch {
+	case found == nil:
 		return catalog.Tool{}, policy.ErrNotListed
+	case twice:
+		return found.Tool, policy.ErrDuplicateName // nobody knows which of them a call would reach
 	}
 	return found.Tool, found.Err
 }

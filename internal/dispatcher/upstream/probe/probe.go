@@ -287,14 +287,14 @@ func (w *watch) read(ctx context.Context) error {
 		return err
 	}
 	w.nextRead = now.Add(cat.Lasts(set.TTL))
-	whole := *cat
+	whole := &upstream.Catalogue{Digest: cat.Digest, Tools: cat.Tools, TTL: cat.TTL}
 	if whole.Resources, whole.Prompts, err = link.CountLists(ctx, w.conn, set.ListTimeout); err != nil {
 		w.log.Warn("A list of the server could not be counted", "error", err)
 	}
 	w.publish(func(s *State) {
 		connected(s, w.conn.Info())
 		if s.Catalogue == nil || s.Catalogue.Digest != whole.Digest || s.Catalogue.Resources != whole.Resources || s.Catalogue.Prompts != whole.Prompts {
-			s.Catalogue, s.Observed = &whole, observe(&whole)
+			s.Catalogue, s.Observed = whole, observe(whole)
 		}
 		s.ReadAt = now
 		w.healthy(s, now.Sub(begun), now)
