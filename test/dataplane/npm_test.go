@@ -31,10 +31,10 @@ func everything(t testing.TB, args ...string) []string {
 	return npm(t, "everything", "mcp-server-everything", args...)
 }
 
-// everythingOverHTTP starts the reference server, and gives the URL at which it will be.
-func everythingOverHTTP(t testing.TB) string {
+// everythingOver starts the reference server in a mode in which it listens, and gives the URL at which it is.
+func everythingOver(t testing.TB, mode, path string) string {
 	t.Helper()
-	command := everything(t, "streamableHttp")
+	command := everything(t, mode)
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	port := l.Addr().(*net.TCPAddr).Port
 	if err := l.Close(); err != nil {
@@ -49,12 +49,12 @@ func everythingOverHTTP(t testing.TB) string {
 		_ = server.Process.Kill() // an error is that it has ended
 		_ = server.Wait()         // it was killed
 	})
-	url := "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp"
+	address := "127.0.0.1:" + strconv.Itoa(port)
 	await(t, "the server listens", func() bool {
-		resp, err := web.Get(url)
-		return err == nil && resp.Body.Close() == nil
+		conn, err := net.Dial("tcp", address)
+		return err == nil && conn.Close() == nil
 	})
-	return url
+	return "http://" + address + path
 }
 
 // runs carries out a command of the dispatcher. The error is that of its exit.

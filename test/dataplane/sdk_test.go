@@ -76,7 +76,10 @@ func TestGoSDKClient(t *testing.T) {
 			return serve(t, initialized(t, append([]string{"--"}, command...)...), command...)
 		},
 		"streamable HTTP": func(t *testing.T) *dispatcher {
-			return serve(t, initialized(t, "--url", everythingOverHTTP(t)))
+			return serve(t, initialized(t, "--url", everythingOver(t, "streamableHttp", "/mcp")))
+		},
+		"HTTP with SSE": func(t *testing.T) *dispatcher {
+			return serve(t, initialized(t, "--transport", "sse", "--url", everythingOver(t, "sse", "/sse")))
 		},
 	} {
 		t.Run(transport, func(t *testing.T) {
