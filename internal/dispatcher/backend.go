@@ -97,7 +97,7 @@ func (b *backends) open(doc *registry.Document, before probe.State) (*backend, e
 	ctx, cancel := context.WithCancel(context.Background())
 	next.stop = cancel
 	next.tasks.Go(func() { next.prober.Run(ctx) })
-	next.tasks.Go(func() { d.follow(ctx, next.prober) })
+	next.tasks.Go(func() { d.follow(ctx, next.pool, next.prober) })
 	return next, nil
 }
 
@@ -114,11 +114,14 @@ func (d *Dispatcher) probeSettings() probe.Settings {
 }
 
 // follow tells of what the prober sees until ctx ends.
-func (d *Dispatcher) follow(ctx context.Context, p *probe.Prober) {
+func (d *Dispatcher) follow(ctx context.Context, p *pool.Pool, watch *probe.Prober) {
 	for {
-		seen := p.State()
+		seen := watch.State()
 		d.metrics.Healthy(seen.Health.State == probe.Healthy)
 		d.changed()
+		if seen.Upstream.Phase == registry.UpstreamConnected {
+			p.Forgive()
+		}
 		select {
 		case <-seen.Changed:
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ func (d *Dispatcher) observe() {
 	m, c := d.metrics, d.counters
 	m.CounterFunc("toolgate_child_starts_total", "Processes of the server that were started.", c.ChildStarts.Load)
 	m.CounterFunc("toolgate_child_deaths_total", "Processes of the server that ended before they were asked to.", c.ChildDeaths.Load)
+	m.CounterFunc("toolgate_child_starts_held_back_total", "Connections that were refused because the server had failed to start several times in a row.", c.HeldBack.Load)
 	m.CounterFunc("toolgate_stdout_noise_total", "Lines on the server's standard output that were not JSON-RPC.", c.StdoutNoise.Load)
 	m.CounterFunc("toolgate_upstream_dropped_total", "Messages of the server that its connection had no owner for.", c.DroppedMessages.Load)
 	m.GaugeFunc("toolgate_queue_depth", "Messages that wait for room towards the server.", func() float64 { return float64(c.Waiting.Load()) })

@@ -81,6 +81,9 @@ type UpstreamState struct {
 	Capabilities []string `json:"capabilities,omitempty"`
 	// StdoutNoise counts lines on standard output that were not JSON-RPC and were skipped.
 	StdoutNoise int64 `json:"stdoutNoise,omitempty"`
+	// ChildDeaths counts processes that ended before they were asked to, those of clients' sessions included. It is brought up
+	// to date when it has doubled.
+	ChildDeaths int64 `json:"childDeaths,omitempty"`
 }
 
 // Catalogue is the server's whole tools/list with the counts of its other lists.

@@ -93,6 +93,8 @@ type Pool struct {
 	ready  chan upstream.Conn        // the spares
 	used   atomic.Pointer[time.Time] // when the last call without a session came
 
+	setbacks setbacks
+
 	mu      sync.Mutex
 	open    map[upstream.Conn]bool
 	filling int
@@ -252,7 +254,7 @@ var errModern = errors.New("the server is modern")
 
 // dial opens a connection on a slot that the caller has taken. The slot is given back when the connection ends.
 func (p *Pool) dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	conn, err := p.dialer.Dial(ctx, hello, handler)
+	conn, err := p.start(ctx, hello, handler)
 	if err == nil && conn.Info().Era == upstream.Modern {
 		p.modern.Store(true)
 		p.end(conn)
@@ -269,6 +271,24 @@ func (p *Pool) dial(ctx context.Context, hello upstream.Hello, handler upstream.
 	}
 	return conn, nil
 }
+
+// start dials, unless that could only fail again.
+func (p *Pool) start(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	if err := p.setbacks.held(p.opts.Now()); err != nil {
+		p.opts.Counters.HeldBack.Add(1)
+		return nil, err
+	}
+	conn, err := p.dialer.Dial(ctx, hello, handler)
+	if err != nil {
+		p.setbacks.failed(p.opts.Now(), err)
+	} else {
+		p.setbacks.worked()
+	}
+	return conn, err
+}
+
+// Forgive is called when the server has been seen to start well: nobody is held back any more.
+func (p *Pool) Forgive() { p.setbacks.worked() }
 
 // admit puts a connection on the books, and frees its slot when it ends.
 func (p *Pool) admit(conn upstream.Conn) bool {

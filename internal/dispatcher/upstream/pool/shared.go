@@ -13,12 +13,15 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // The delay before a shared connection that could not be opened is tried again: doubled each time.
 const (
 	firstBackoff = 200 * time.Millisecond
 	mostBackoff  = 30 * time.Second
+	// settled is how long a connection must have lasted for its end to be no failure.
+	settled = 10 * time.Second
 )
 
 // shared is the one connection that all callers use. It is opened when it is first needed, and again after it has ended.
@@ -31,6 +34,8 @@ type shared struct {
 	failed   error    // of the last attempt, until retryAt
 	retryAt  time.Time
 	failures int
+	openedAt time.Time
+	deaths   int // of connections in a row that did not last
 	leases   map[*lease]bool
 	info     upstream.Info
 
@@ -56,6 +61,7 @@ func (s *shared) get(ctx context.Context) (upstream.Conn, error) {
 	}
 	a := s.attempt
 	if a == nil {
+		s.mourn()
 		if s.failed != nil && s.pool.opts.Now().Before(s.retryAt) {
 			defer s.mu.Unlock()
 			return nil, s.failed
@@ -77,6 +83,22 @@ func (s *shared) get(ctx context.Context) (upstream.Conn, error) {
 	}
 }
 
+// mourn takes note of a connection that has ended. The first to end early is replaced at once: whoever called it has been told.
+// When the next does the same, its end counts as a failure. s.mu is held.
+func (s *shared) mourn() {
+	if s.conn == nil {
+		return
+	}
+	now := s.pool.opts.Now()
+	if now.Sub(s.openedAt) >= settled {
+		s.deaths = 0
+	} else if s.deaths++; s.deaths > 1 {
+		s.failed = upstream.AsError(s.conn.Err(), registry.FailExited)
+		s.retryAt = now.Add(min(firstBackoff<<min(s.deaths-2, 8), mostBackoff))
+	}
+	s.conn = nil
+}
+
 // open belongs to the pool, not to the caller who came first.
 func (s *shared) open(a *attempt) {
 	a.conn, a.err = s.pool.dialer.Dial(s.pool.ctx, s.pool.opts.Hello, s)
@@ -84,7 +106,8 @@ func (s *shared) open(a *attempt) {
 	defer s.mu.Unlock()
 	s.attempt, s.conn, s.failed = nil, a.conn, a.err
 	if a.err == nil {
-		s.failures, s.info = 0, a.conn.Info()
+		s.failures, s.info, s.openedAt = 0, a.conn.Info(), s.pool.opts.Now()
+		s.pool.modern.CompareAndSwap(true, s.info.Era == upstream.Modern) // another server may have taken its place
 		s.pool.background(func(context.Context) { s.keep(a.conn) })
 	} else {
 		a.conn, s.conn = nil, nil

@@ -63,7 +63,8 @@ func (p *Prober) publish(change func(*State)) {
 	defer p.mu.Unlock()
 	next := p.state
 	change(&next)
-	next.Upstream.StdoutNoise = p.noise(next.Upstream.StdoutNoise)
+	next.Upstream.StdoutNoise = rising(next.Upstream.StdoutNoise, p.opts.Counters.StdoutNoise.Load())
+	next.Upstream.ChildDeaths = rising(next.Upstream.ChildDeaths, p.opts.Counters.ChildDeaths.Load())
 	if same(p.state, next) {
 		p.state = next
 		return
@@ -76,11 +77,11 @@ func (p *Prober) publish(change func(*State)) {
 	p.changed = changed
 }
 
-// noise is the count of lines that were no messages. A chatty server must not change the state all the time, so that the
-// count is only shown anew when it has doubled.
-func (p *Prober) noise(shown int64) int64 {
-	if n := p.opts.Counters.StdoutNoise.Load(); n >= 2*max(shown, 1) || shown == 0 {
-		return n
+// rising is what to show of a count. A chatty server, or one that dies all the time, must not change the state all the time,
+// so that the count is only shown anew when it has doubled.
+func rising(shown, now int64) int64 {
+	if now >= 2*max(shown, 1) || shown == 0 {
+		return now
 	}
 	return shown
 }
@@ -94,7 +95,7 @@ func same(a, b State) bool {
 func sameUpstream(a, b registry.UpstreamState) bool {
 	return a.Phase == b.Phase && a.Reason == b.Reason && a.Message == b.Message && slices.Equal(a.Stderr, b.Stderr) &&
 		a.ProtocolVersion == b.ProtocolVersion && a.ServerName == b.ServerName && a.ServerVersion == b.ServerVersion &&
-		slices.Equal(a.Capabilities, b.Capabilities) && a.StdoutNoise == b.StdoutNoise
+		slices.Equal(a.Capabilities, b.Capabilities) && a.StdoutNoise == b.StdoutNoise && a.ChildDeaths == b.ChildDeaths
 }
 
 // fail writes a failure into the state.
