@@ -39,16 +39,11 @@ var (
 // Counters count what happens on connections. The zero value is ready; it is safe for concurrent use.
 type Counters struct {
 	// StdoutNoise are lines on standard output that were not JSON-RPC, ChildStarts and ChildDeaths the processes that were
-<<<<<<< HEAD
-	// started and that ended without being asked to, DroppedMessages what the server sent and nobody wanted.
-	StdoutNoise, ChildStarts, ChildDeaths, DroppedMessages atomic.Int64
-	// Waiting is how many messages wait for room towards the server at this moment.
-	Waiting atomic.Int64
-=======
 	// started and that ended without being asked to, DroppedMessages what the server sent and nobody wanted, HeldBack the
 	// starts that were refused because the ones before had failed.
 	StdoutNoise, ChildStarts, ChildDeaths, DroppedMessages, HeldBack atomic.Int64
->>>>>>> 2321c4d (Hold back a server that ends while it starts, and a shared one that keeps dying)
+	// Waiting is how many messages wait for room towards the server at this moment.
+	Waiting atomic.Int64
 }
 
 // The shape in which the standard error of a child reaches people (registry.UpstreamState).

@@ -147,6 +147,8 @@ func (w *wire) Tell(ctx context.Context, message []byte) error {
 
 // send queues a message, and waits while the server is behind.
 func (w *wire) send(ctx context.Context, f frame) error {
+	w.Counters.Waiting.Add(1)
+	defer w.Counters.Waiting.Add(-1)
 	select {
 	case w.queue <- f:
 		return nil
