@@ -17,6 +17,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
@@ -27,7 +28,7 @@ import (
 type DiscoveryReconciler struct {
 	Gather  *Gatherer
 	Status  *StatusWriter
-	Library *Library
+	Library *library.Library
 	Clock   clock.PassiveClock
 }
 
@@ -36,8 +37,8 @@ type discovery struct {
 	key    prober.Key
 	server *mcpv1alpha1.MCPServer
 	view   *decide.View
-	// live are the revisions that can still run.
-	live []string
+	// revisions are those that the pods run; live are those with the one that the spec asks for.
+	revisions, live []string
 	// broken are the sets of the server's document that deny what they govern.
 	broken []*rules.Compiled
 }
@@ -85,18 +86,14 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, d.server)
 	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
 		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
-		r.Library.forget(key)
+		r.Library.Forget(key)
 		d.server, d.view = nil, decide.NewView(nil, "", nil)
 		return d, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading MCPServer %s: %w", key.Name, err)
 	}
-	deployment, err := r.Gather.deployment(ctx, d.server)
-	if err != nil {
-		return nil, err
-	}
-	pods, err := r.Gather.pods(ctx, d.server, deployment)
+	_, pods, err := r.Gather.running(ctx, d.server)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +105,10 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, err
 	}
-	r.Gather.Prober.Watch(key, targets(pods, digestOf(document))) //nolint:contextcheck // polling outlives this reconcile
+	r.Gather.Prober.Watch(key, targets(pods, r.Library.Read(key, document).Digest)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
-	d.live = append(revisionsOf(pods), current)
+	d.revisions = revisionsOf(pods)
+	d.live = append(slices.Clone(d.revisions), current)
 	return d, nil
 }
 
@@ -158,26 +156,17 @@ func (d *discovery) trustEnds(now time.Time) time.Duration {
 	return until(d.server.Spec.Trust.ExpiresAt.Time, now)
 }
 
-// brokenSets compiles those sets of the server's document that deny what they govern. They have no rules, so this is cheap.
+// brokenSets are the sets of the server's document that deny what they govern.
 func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) ([]*rules.Compiled, error) {
 	sets, err := r.Gather.ruleSets(ctx, d.key.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := render.Document(render.DocumentInput{
-		Server: d.server, Tools: tools, RuleSets: sets, Broken: r.Library.broken(sets),
-	})
+	doc, err := r.Library.Document(render.DocumentInput{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions})
 	if err != nil {
 		return nil, err
 	}
-	var out []*rules.Compiled
-	for _, set := range doc.RuleSets {
-		if set.Broken != "" && set.Enforcement != rules.Audit {
-			compiled, _ := rules.Compile(set)
-			out = append(out, compiled)
-		}
-	}
-	return out, nil
+	return doc.BrokenSets(), nil
 }
 
 // update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell.

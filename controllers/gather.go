@@ -77,12 +77,18 @@ func (g *Gatherer) deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*a
 	return &d, nil
 }
 
-// pods are those whose chain of owners ends at this very server, with what their dispatchers say. A label proves nothing:
-// anybody who may create pods may write it.
-func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]decide.Pod, error) {
-	if d == nil {
-		return nil, nil
+// running gives the server's Deployment and the pods whose chain of owners ends at this very server, with what their
+// dispatchers say. A label proves nothing: anybody who may create pods may write it.
+func (g *Gatherer) running(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, []decide.Pod, error) {
+	d, err := g.deployment(ctx, s)
+	if d == nil || err != nil {
+		return nil, nil, err
 	}
+	pods, err := g.pods(ctx, s, d)
+	return d, pods, err
+}
+
+func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]decide.Pod, error) {
 	ofServer := client.MatchingLabels(render.PodSelector(s.Name))
 	sets := &metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(replicaSet().GroupVersionKind())
@@ -134,12 +140,15 @@ func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) ([]by
 	return nil, nil
 }
 
-// digestOf is the digest of an encoded document, "" for none.
-func digestOf(data []byte) string {
-	if data == nil {
-		return ""
+// documentInput is what the server's document is rendered from.
+func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) (render.DocumentInput, error) {
+	in := render.DocumentInput{Server: s, Revisions: revisionsOf(pods)}
+	var err error
+	if in.Tools, err = g.tools(ctx, keyOf(s)); err != nil {
+		return in, err
 	}
-	return registry.Digest(data)
+	in.RuleSets, err = g.ruleSets(ctx, s.Namespace)
+	return in, err
 }
 
 // revisionsOf are what the pods run.

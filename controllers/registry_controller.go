@@ -14,6 +14,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -22,7 +23,7 @@ import (
 type RegistryReconciler struct {
 	Gather  *Gatherer
 	Apply   *Applier
-	Library *Library
+	Library *library.Library
 	Toucher *Toucher
 	// Changed tells the server's other reconcilers of what is not in the cluster: that its document can't be written.
 	Changed func(*mcpv1alpha1.MCPServer)
@@ -34,23 +35,19 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		// The last document of an invalid spec stays in force; the status says what is wrong with the spec.
 		return reconcile.Result{}, nil
 	}
-	deployment, err := r.Gather.deployment(ctx, s)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	pods, err := r.Gather.pods(ctx, s, deployment)
+	_, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	data, err := r.write(ctx, s, pods)
 	refused, err := classify(err)
-	if r.Library.setDocumentError(keyOf(s), refused) {
+	if r.Library.Refuse(keyOf(s), refused) {
 		r.Changed(s)
 	}
 	if err != nil || refused != (decide.Refusal{}) {
 		return reconcile.Result{RequeueAfter: refusedRetry}, err
 	}
-	wait, err := r.Toucher.Touch(ctx, pods, r.Library.remember(keyOf(s), data))
+	wait, err := r.Toucher.Touch(ctx, pods, r.Library.Read(keyOf(s), data).Digest)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -66,7 +63,11 @@ func (e *tooLargeError) Error() string {
 
 // write brings the ConfigMap up to date and gives the document that is in it.
 func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) ([]byte, error) {
-	doc, err := wanted(ctx, r.Gather, r.Library, s, pods)
+	in, err := r.Gather.documentInput(ctx, s, pods)
+	if err != nil {
+		return nil, err
+	}
+	newest, err := r.Library.Document(in)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer
 	if err != nil {
 		return nil, err
 	}
-	data, err := sequence(doc, live, pods)
+	data, err := newest.Next(r.Library.Read(keyOf(s), live), pods)
 	if err != nil {
 		return nil, err
 	}
@@ -88,84 +89,6 @@ func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer
 		owned:   controlledBy[*corev1.ConfigMap](s),
 		extract: corev1ac.ExtractConfigMap,
 	})
-}
-
-// wanted is the document that the objects ask for now.
-func wanted(ctx context.Context, g *Gatherer, l *Library, s *mcpv1alpha1.MCPServer, pods []decide.Pod) (*registry.Document, error) {
-	tools, err := g.tools(ctx, keyOf(s))
-	if err != nil {
-		return nil, err
-	}
-	sets, err := g.ruleSets(ctx, s.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := render.Document(render.DocumentInput{
-		Server:    s,
-		Tools:     tools,
-		RuleSets:  sets,
-		Broken:    l.broken(sets),
-		Revisions: revisionsOf(pods),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("rendering the registry document: %w", err)
-	}
-	return doc, nil
-}
-
-// sequence encodes the document under the sequence that it needs: that of the live one while nothing has changed, else the
-// next. Dispatchers remember the highest that they have seen, so a ConfigMap that was deleted and starts over must come out
-// above that, or it would be refused.
-func sequence(doc *registry.Document, live []byte, pods []decide.Pod) ([]byte, error) {
-	next := int64(1)
-	if live != nil {
-		if last, err := registry.Decode(live); err == nil {
-			doc.Sequence = last.Sequence
-			next = last.Sequence + 1
-		}
-	}
-	var digest string
-	if doc.Sequence > 0 {
-		data, same, err := doc.Encode()
-		if err != nil {
-			return nil, err
-		}
-		digest = same
-		if digest == registry.Digest(live) && !overtaken(doc.Sequence, digest, pods) {
-			return data, nil
-		}
-	}
-	for i := range pods {
-		if state := pods[i].Seen.State; state != nil && state.Registry.Digest != digest {
-			next = max(next, state.Registry.Sequence+1)
-		}
-	}
-	doc.Sequence = next
-	data, _, err := doc.Encode()
-	return data, err
-}
-
-// holds says whether the live document is this one, but for its sequence.
-func holds(live []byte, doc *registry.Document) bool {
-	last, err := registry.Decode(live)
-	if err != nil {
-		return false
-	}
-	same := *doc
-	same.Sequence = last.Sequence
-	_, digest, err := same.Encode()
-	return err == nil && digest == registry.Digest(live)
-}
-
-// overtaken says whether a pod has seen another document under this sequence or a higher one.
-func overtaken(seq int64, digest string, pods []decide.Pod) bool {
-	for i := range pods {
-		state := pods[i].Seen.State
-		if state != nil && state.Registry.Digest != "" && state.Registry.Digest != digest && state.Registry.Sequence >= seq {
-			return true
-		}
-	}
-	return false
 }
 
 // refusalOf is the part of classify that knows of documents.

@@ -11,6 +11,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -19,7 +20,7 @@ import (
 type RuleSetReconciler struct {
 	Gather  *Gatherer
 	Status  *StatusWriter
-	Library *Library
+	Library *library.Library
 	Clock   clock.PassiveClock
 }
 
@@ -28,7 +29,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 	if !rs.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	in := decide.RuleSetInput{RuleSet: rs, Now: r.Clock.Now(), Errors: r.Library.ruleErrors(rs)}
+	in := decide.RuleSetInput{RuleSet: rs, Now: r.Clock.Now(), Errors: r.Library.RuleErrors(rs)}
 	servers, err := r.Gather.servers(ctx, rs.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -63,24 +64,18 @@ func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet
 	if err != nil {
 		return out, err
 	}
-	out.Written = r.Library.holds(key, r.Library.remember(key, data), rs.Name, rs.Generation)
-	deployment, err := r.Gather.deployment(ctx, s)
-	if err != nil {
-		return out, err
-	}
-	pods, err := r.Gather.pods(ctx, s, deployment)
+	out.Written = r.Library.Read(key, data).Has(rs.Name, rs.Generation)
+	_, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return out, err
 	}
 	for i := range pods {
 		p := &pods[i]
-		if !p.Serves() {
-			continue
-		}
 		switch {
+		case !p.Serves():
 		case p.Unheard():
 			out.Unheard = append(out.Unheard, p.Name)
-		case p.Seen.State == nil || !r.Library.holds(key, p.Seen.State.Registry.Digest, rs.Name, rs.Generation):
+		case p.Seen.State == nil || !r.Library.Known(key, p.Seen.State.Registry.Digest).Has(rs.Name, rs.Generation):
 			out.Lagging = append(out.Lagging, p.Name)
 		}
 	}

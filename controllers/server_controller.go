@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -25,7 +26,7 @@ type ServerReconciler struct {
 	Gather   *Gatherer
 	Apply    *Applier
 	Status   *StatusWriter
-	Library  *Library
+	Library  *library.Library
 	Platform render.Platform
 	Clock    clock.PassiveClock
 }
@@ -65,40 +66,43 @@ func until(next, now time.Time) time.Duration {
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused}
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(keyOf(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
 		return in, err
 	}
-	if in.Deployment, err = r.Gather.deployment(ctx, s); err != nil {
+	if in.Deployment, in.Pods, err = r.Gather.running(ctx, s); err != nil {
 		return in, err
 	}
-	if in.Pods, err = r.Gather.pods(ctx, s, in.Deployment); err != nil {
-		return in, err
-	}
-	data, err := r.Gather.document(ctx, s)
+	asked, err := r.Gather.documentInput(ctx, s, in.Pods)
 	if err != nil {
 		return in, err
 	}
-	in.Document, in.DocumentError = digestOf(data), r.Library.documentError(keyOf(s))
-	if data != nil && refused == (decide.Refusal{}) {
-		doc, err := wanted(ctx, r.Gather, r.Library, s, in.Pods)
+	in.Tools, in.MissingRuleSets = asked.Tools, render.MissingRuleSets(s, nil, names(asked.RuleSets))
+	data, err := r.Gather.document(ctx, s)
+	if err != nil || data == nil {
+		return in, err
+	}
+	written := r.Library.Read(keyOf(s), data)
+	in.Document = written.Digest
+	if refused == (decide.Refusal{}) {
+		newest, err := r.Library.Document(asked)
 		if err != nil {
 			return in, err
 		}
-		in.DocumentStale = !holds(data, doc)
+		same, err := newest.Is(written)
+		if err != nil {
+			return in, err
+		}
+		in.DocumentStale = !same
 	}
-	if in.Tools, err = r.Gather.tools(ctx, keyOf(s)); err != nil {
-		return in, err
-	}
-	sets, err := r.Gather.ruleSets(ctx, s.Namespace)
-	if err != nil {
-		return in, err
-	}
-	there := map[string]bool{}
+	return in, nil
+}
+
+func names(sets []mcpv1alpha1.RuleSet) map[string]bool {
+	there := make(map[string]bool, len(sets))
 	for i := range sets {
 		there[sets[i].Name] = true
 	}
-	in.MissingRuleSets = render.MissingRuleSets(s, nil, there)
-	return in, nil
+	return there
 }

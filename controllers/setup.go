@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -83,17 +84,17 @@ func New(d Deps, o Options) *Reconcilers {
 	asked := prober.New(prober.Options{URL: o.PodURL, Client: o.HTTP, Clock: o.Clock, Changed: hub.Changed})
 	gather := &Gatherer{Client: d.Client, Prober: asked}
 	apply := &Applier{Client: d.Client, Live: d.Live}
-	library := NewLibrary()
+	known := library.New()
 	return &Reconcilers{
-		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: library, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: library, Clock: o.Clock},
+		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: known, Platform: o.Platform, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Clock: o.Clock},
 		Registry: &RegistryReconciler{
-			Gather: gather, Apply: apply, Library: library,
+			Gather: gather, Apply: apply, Library: known,
 			Toucher: &Toucher{Client: d.Client, Clock: o.Clock},
 			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(keyOf(s)) },
 		},
 		Index:   &IndexReconciler{Gather: gather, Apply: apply},
-		RuleSet: &RuleSetReconciler{Gather: gather, Status: d.Status, Library: library, Clock: o.Clock},
+		RuleSet: &RuleSetReconciler{Gather: gather, Status: d.Status, Library: known, Clock: o.Clock},
 		Prober:  asked,
 		Hub:     hub,
 	}
@@ -120,61 +121,63 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	opts := controller.Options{
 		MaxConcurrentReconciles: workers, ReconciliationTimeout: patience, SkipNameValidation: &o.SkipNameValidation,
 	}
-	for name, setup := range map[string]func(ctrl.Manager, controller.Options) error{
-		"server":    r.setupServer,
-		"discovery": r.setupDiscovery,
-		"registry":  r.setupRegistry,
-		"index":     r.setupIndex,
-		"ruleset":   r.setupRuleSet,
+	for _, c := range []struct {
+		name string
+		add  func(ctrl.Manager, controller.Options) error
+	}{
+		{"server", r.addServer},
+		{"discovery", r.addDiscovery},
+		{"registry", r.addRegistry},
+		{"index", r.addIndex},
+		{"ruleset", r.addRuleSet},
 	} {
-		if err := setup(mgr, opts); err != nil {
-			return fmt.Errorf("setting up controller %s: %w", name, err)
+		if err := c.add(mgr, opts); err != nil {
+			return fmt.Errorf("setting up controller %s: %w", c.name, err)
 		}
 	}
 	return nil
 }
 
-func (r *Reconcilers) setupServer(mgr ctrl.Manager, o controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o).
+func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
+	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.Service{}).
 		Owns(&corev1.ServiceAccount{}).
 		Owns(&networkingv1.NetworkPolicy{}).
 		Owns(&corev1.ConfigMap{}).
-		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
-		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(requestFor)).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Server))
 }
 
-func (r *Reconcilers) setupDiscovery(mgr ctrl.Manager, o controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o).
+// addDiscovery has requests for servers that are gone, too: that is why nothing is owned here, and nothing fetched.
+func (r *Reconcilers) addDiscovery(mgr ctrl.Manager, o controller.Options) error {
+	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel)).
-		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(byServerRef), builder.WithPredicates(toolTouched())).
-		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(requestFor)).
 		Complete(r.Discovery)
 }
 
-func (r *Reconcilers) setupRegistry(mgr ctrl.Manager, o controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o).
+func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error {
+	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
 		Owns(&corev1.ConfigMap{}).
-		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
-		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(requestFor)).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Registry))
 }
 
-func (r *Reconcilers) setupIndex(mgr ctrl.Manager, o controller.Options) error {
+// aroundServer adds what every controller of servers goes by beside the server itself: what runs of it, what its dispatchers
+// say, and the rules that may reach it.
+func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
+	return b.
+		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
+		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Hub.source(requestFor))
+}
+
+func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
 		Watches(&mcpv1alpha1.MCPServer{}, handler.EnqueueRequestsFromMapFunc(toIndex), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(toIndex)).
@@ -182,11 +185,7 @@ func (r *Reconcilers) setupIndex(mgr ctrl.Manager, o controller.Options) error {
 		Complete(r.Index)
 }
 
-func onlyIndex() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == render.IndexName })
-}
-
-func (r *Reconcilers) setupRuleSet(mgr ctrl.Manager, o controller.Options) error {
+func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(allRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
 		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

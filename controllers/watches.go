@@ -148,3 +148,8 @@ func podMoved() predicate.Predicate {
 func cameOrWent() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
+
+// onlyIndex passes the index of a namespace alone.
+func onlyIndex() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == render.IndexName })
+}

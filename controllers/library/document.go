@@ -1,0 +1,181 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// Document is what the objects of one server ask its dispatchers to enforce, before anybody said under which sequence. It is
+// safe for concurrent use, and nobody may write to what it gives.
+type Document struct {
+	doc *registry.Document
+
+	mu sync.Mutex
+	// digest is that of the document under sequence; "" while it was not encoded yet.
+	digest   string
+	sequence int64
+}
+
+// rendering is one document on its way: reconcilers that ask for the same one wait for it instead of making it again.
+type rendering struct {
+	inputs [sha256.Size]byte
+	once   sync.Once
+	doc    *Document
+	err    error
+}
+
+// Document renders what the objects of a server ask for. Of each server the last one is remembered, because one change wakes
+// several reconcilers that each need it. in.Broken is filled in here.
+func (l *Library) Document(in render.DocumentInput) (*Document, error) {
+	inputs, err := inputsOf(in)
+	if err != nil {
+		return nil, err
+	}
+	key := prober.Key{Namespace: in.Server.Namespace, Name: in.Server.Name}
+	l.mu.Lock()
+	d := l.of(key)
+	if d.asked == nil || d.asked.inputs != inputs {
+		d.asked = &rendering{inputs: inputs}
+	}
+	asked := d.asked
+	l.mu.Unlock()
+	asked.once.Do(func() {
+		in.Broken = l.broken(in.RuleSets)
+		doc, err := render.Document(in)
+		if err != nil {
+			asked.err = fmt.Errorf("rendering the registry document: %w", err)
+			return
+		}
+		asked.doc = &Document{doc: doc}
+	})
+	return asked.doc, asked.err
+}
+
+// inputsOf names all that a document depends on without going through it. Of a server and of a set that is identity, spec and
+// labels: their status changes with every document. Of a tool the status counts.
+func inputsOf(in render.DocumentInput) ([sha256.Size]byte, error) {
+	type version struct {
+		UID        types.UID
+		Name       string
+		Generation int64
+		Version    string
+	}
+	type inputs struct {
+		Server    version
+		Labels    map[string]string
+		Tools     []version
+		Sets      []version
+		Revisions []string
+	}
+	of := inputs{
+		Server:    version{UID: in.Server.UID, Name: in.Server.Name, Generation: in.Server.Generation},
+		Labels:    in.Server.Labels,
+		Revisions: in.Revisions,
+	}
+	for i := range in.Tools {
+		t := &in.Tools[i]
+		of.Tools = append(of.Tools, version{UID: t.UID, Name: t.Name, Version: t.ResourceVersion})
+	}
+	for i := range in.RuleSets {
+		rs := &in.RuleSets[i]
+		of.Sets = append(of.Sets, version{UID: rs.UID, Name: rs.Name, Generation: rs.Generation})
+	}
+	data, err := json.Marshal(of)
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("naming what the registry document depends on: %w", err)
+	}
+	return sha256.Sum256(data), nil
+}
+
+// BrokenSets are the sets of the document that deny what they govern, compiled. They have no rules, so this is cheap.
+func (d *Document) BrokenSets() []*rules.Compiled {
+	var out []*rules.Compiled
+	for _, set := range d.doc.RuleSets {
+		if set.Broken != "" && set.Enforcement != rules.Audit {
+			compiled, _ := rules.Compile(set)
+			out = append(out, compiled)
+		}
+	}
+	return out
+}
+
+// Is says whether a document that was written is this one, but for its sequence.
+func (d *Document) Is(written Held) (bool, error) {
+	if written.Sequence == 0 {
+		return false, nil
+	}
+	digest, err := d.under(written.Sequence)
+	return digest == written.Digest, err
+}
+
+// Next encodes the document under the sequence that it needs: that of the one that is written while nothing has changed, else
+// the next. Dispatchers remember the highest that they have seen, so a ConfigMap that was deleted and starts over must come
+// out above that, or it would be refused.
+func (d *Document) Next(written Held, pods []decide.Pod) ([]byte, error) {
+	same, err := d.Is(written)
+	if err != nil {
+		return nil, err
+	}
+	if same && !overtaken(written, pods) {
+		return d.encode(written.Sequence)
+	}
+	next := written.Sequence + 1
+	for i := range pods {
+		state := pods[i].Seen.State
+		// A pod that has this very document in force asks for no sequence above its own.
+		if state != nil && (!same || state.Registry.Digest != written.Digest) {
+			next = max(next, state.Registry.Sequence+1)
+		}
+	}
+	return d.encode(next)
+}
+
+// overtaken says whether a pod has seen another document under the sequence of the one that is written, or a higher one.
+func overtaken(written Held, pods []decide.Pod) bool {
+	return slices.ContainsFunc(pods, func(p decide.Pod) bool {
+		state := p.Seen.State
+		return state != nil && state.Registry.Digest != "" && state.Registry.Digest != written.Digest && state.Registry.Sequence >= written.Sequence
+	})
+}
+
+func (d *Document) encode(sequence int64) ([]byte, error) {
+	doc := *d.doc
+	doc.Sequence = sequence
+	data, digest, err := doc.Encode()
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sequence, d.digest = sequence, digest
+	return data, nil
+}
+
+// under is the digest of the document under a sequence.
+func (d *Document) under(sequence int64) (string, error) {
+	d.mu.Lock()
+	digest, known := d.digest, d.digest != "" && d.sequence == sequence
+	d.mu.Unlock()
+	if known {
+		return digest, nil
+	}
+	data, err := d.encode(sequence)
+	if err != nil {
+		return "", err
+	}
+	return registry.Digest(data), nil
+}

@@ -1,0 +1,118 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
+)
+
+// maxSets bounds what is remembered of RuleSets.
+const maxSets = 4096
+
+// Library is safe for concurrent use.
+type Library struct {
+	// Schemas are those of tools, compiled once for all servers.
+	Schemas *registry.SchemaCache
+
+	mu      sync.Mutex
+	sets    map[types.UID]compiledSet
+	servers map[prober.Key]*documents
+}
+
+type compiledSet struct {
+	generation int64
+	errors     []rules.RuleError
+}
+
+// documents is what is known of the documents of one server.
+type documents struct {
+	asked   *rendering
+	held    []Held // newest last
+	refused decide.Refusal
+}
+
+// New gives an empty library.
+func New() *Library {
+	return &Library{
+		Schemas: registry.NewSchemaCache(),
+		sets:    map[types.UID]compiledSet{},
+		servers: map[prober.Key]*documents{},
+	}
+}
+
+// RuleErrors compiles a RuleSet with the very function that dispatchers use.
+func (l *Library) RuleErrors(rs *mcpv1alpha1.RuleSet) []rules.RuleError {
+	l.mu.Lock()
+	known, ok := l.sets[rs.UID]
+	l.mu.Unlock()
+	if ok && known.generation == rs.Generation {
+		return known.errors
+	}
+	_, errs := rules.Compile(render.RuleSet(rs))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.sets) >= maxSets {
+		// Sets that are gone leave nothing else behind; those in use are compiled once more.
+		clear(l.sets)
+	}
+	l.sets[rs.UID] = compiledSet{generation: rs.Generation, errors: errs}
+	return errs
+}
+
+// broken says of the RuleSets that do not compile why.
+func (l *Library) broken(sets []mcpv1alpha1.RuleSet) map[string]string {
+	out := map[string]string{}
+	for i := range sets {
+		rs := &sets[i]
+		if message := render.SelectorError(rs); message != "" {
+			out[rs.Name] = message
+		} else if errs := l.RuleErrors(rs); len(errs) > 0 {
+			out[rs.Name] = decide.ErrorText(errs)
+		}
+	}
+	return out
+}
+
+// of is called with the lock held.
+func (l *Library) of(key prober.Key) *documents {
+	d := l.servers[key]
+	if d == nil {
+		d = &documents{}
+		l.servers[key] = d
+	}
+	return d
+}
+
+// Refuse notes why a server's document can't be written; the zero Refusal takes it back. It says whether that is news.
+func (l *Library) Refuse(key prober.Key, why decide.Refusal) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.of(key)
+	news = d.refused != why
+	d.refused = why
+	return news
+}
+
+// Refused says why a server's document can't be written; the zero Refusal where it can.
+func (l *Library) Refused(key prober.Key) decide.Refusal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of(key).refused
+}
+
+// Forget is for a server that is gone.
+func (l *Library) Forget(key prober.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.servers, key)
+}

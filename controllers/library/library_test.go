@@ -1,0 +1,265 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package library_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+var key = prober.Key{Namespace: "demo", Name: "files"}
+
+// input is a server with two tools and two sets, of which one does not compile.
+func input() render.DocumentInput {
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1"}
+	}
+	tool := func(name string) mcpv1alpha1.MCPTool {
+		return mcpv1alpha1.MCPTool{
+			ObjectMeta: meta("files." + name),
+			Spec:       mcpv1alpha1.MCPToolSpec{ServerRef: mcpv1alpha1.ServerRef{Name: "files"}, ToolName: name},
+		}
+	}
+	set := func(name, when string) mcpv1alpha1.RuleSet {
+		return mcpv1alpha1.RuleSet{
+			ObjectMeta: meta(name),
+			Spec: mcpv1alpha1.RuleSetSpec{
+				Type:  mcpv1alpha1.RuleSetSafety,
+				Rules: []mcpv1alpha1.Rule{{Name: "one", Action: mcpv1alpha1.ActionReject, When: when}},
+			},
+		}
+	}
+	s := &mcpv1alpha1.MCPServer{
+		ObjectMeta: meta("files"),
+		Spec:       mcpv1alpha1.MCPServerSpec{Container: &mcpv1alpha1.Container{Image: "files:1", Command: []string{"files"}}},
+	}
+	return render.DocumentInput{
+		Server: s, Tools: []mcpv1alpha1.MCPTool{tool("read"), tool("write")},
+		RuleSets: []mcpv1alpha1.RuleSet{set("broken", "args.("), set("sound", "false")}, Revisions: []string{"aaa"},
+	}
+}
+
+func document(t *testing.T, l *library.Library, in render.DocumentInput) *library.Document {
+	t.Helper()
+	doc, err := l.Document(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// encoded is the document under the first sequence.
+func encoded(t *testing.T, doc *library.Document) []byte {
+	t.Helper()
+	data, err := doc.Next(library.Held{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// what is written once by each of three reconcilers: the inputs are equal, and not the same.
+func TestEqualInputsAreRenderedOnce(t *testing.T) {
+	l := library.New()
+	docs := make([]*library.Document, 8)
+	var asking sync.WaitGroup
+	for i := range docs {
+		asking.Go(func() { docs[i], _ = l.Document(input()) })
+	}
+	asking.Wait()
+	for i := range docs {
+		if docs[i] == nil || docs[i] != docs[0] {
+			t.Errorf("document %d was made by itself", i)
+		}
+	}
+}
+
+func TestEachChangeIsRendered(t *testing.T) {
+	for name, change := range map[string]func(*render.DocumentInput){
+		"a field of the server's spec":        func(in *render.DocumentInput) { in.Server.Generation++ },
+		"a label of the server":               func(in *render.DocumentInput) { in.Server.Labels = map[string]string{"tier": "prod"} },
+		"another server of the same name":     func(in *render.DocumentInput) { in.Server.UID = "again" },
+		"something of a tool":                 func(in *render.DocumentInput) { in.Tools[0].ResourceVersion = "2" },
+		"a tool that has gone":                func(in *render.DocumentInput) { in.Tools = in.Tools[1:] },
+		"a rule":                              func(in *render.DocumentInput) { in.RuleSets[1].Generation++ },
+		"a set that was deleted and is again": func(in *render.DocumentInput) { in.RuleSets[1].UID = "again" },
+		"a set that has gone":                 func(in *render.DocumentInput) { in.RuleSets = in.RuleSets[:1] },
+		"a pod of another revision":           func(in *render.DocumentInput) { in.Revisions = append(in.Revisions, "bbb") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := library.New()
+			before := document(t, l, input())
+			in := input()
+			change(&in)
+			if document(t, l, in) == before {
+				t.Error("the old document was given")
+			}
+		})
+	}
+}
+
+// TestNothingElseCounts holds the key to what rendering reads: what the key leaves out must not be in the document.
+func TestNothingElseCounts(t *testing.T) {
+	in := input()
+	before := encoded(t, document(t, library.New(), input()))
+	in.Server.ResourceVersion, in.Server.Annotations = "2", map[string]string{"a": "b"}
+	in.Server.Finalizers, in.Server.OwnerReferences = []string{"f"}, []metav1.OwnerReference{{Name: "o", UID: "o"}}
+	in.Server.Status = mcpv1alpha1.MCPServerStatus{
+		URL: "http://elsewhere", Transport: mcpv1alpha1.TransportStreamableHTTP, RegistryDigest: "sha256:0",
+		Conditions: []metav1.Condition{{Type: mcpv1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
+		Revisions:  []mcpv1alpha1.RevisionStatus{{Name: "zzz", FirstCatalogueDigest: "v1:sha256:0"}},
+	}
+	for i := range in.RuleSets {
+		rs := &in.RuleSets[i]
+		rs.ResourceVersion, rs.Labels, rs.Annotations = "2", map[string]string{"a": "b"}, map[string]string{"a": "b"}
+		rs.Status = mcpv1alpha1.RuleSetStatus{RuleErrors: []mcpv1alpha1.RuleError{{Message: "m"}}, MatchedServers: new(int32(7))}
+	}
+	if diff := cmp.Diff(string(before), string(encoded(t, document(t, library.New(), in)))); diff != "" {
+		t.Errorf("the document depends on more than the library goes by (-want +got):\n%s", diff)
+	}
+}
+
+func TestBrokenSetsDenyWhatTheyGovern(t *testing.T) {
+	in := input()
+	doc := document(t, library.New(), in)
+	broken := doc.BrokenSets()
+	if len(broken) != 1 || broken[0].Name() != "broken" || !strings.Contains(broken[0].Broken(), "rule one, field when") {
+		t.Errorf("broken are %v", broken)
+	}
+	in.RuleSets[0].Generation++
+	in.RuleSets[0].Spec.Enforcement = mcpv1alpha1.EnforcementAudit
+	if broken := document(t, library.New(), in).BrokenSets(); len(broken) != 0 {
+		t.Errorf("a set in Audit denies something: %v", broken)
+	}
+}
+
+func TestTheNextSequence(t *testing.T) {
+	l := library.New()
+	doc := document(t, l, input())
+	other := input()
+	other.Server.Generation++
+	other.Server.Spec.Description = "another"
+	// Each document under the sequence 7.
+	six := []decide.Pod{pod("sha256:else", 6)}
+	same, err := doc.Next(library.Held{}, six)
+	if err != nil {
+		t.Fatal(err)
+	}
+	different, err := document(t, library.New(), other).Next(library.Held{}, six)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		live []byte
+		pods []decide.Pod
+		want int64
+	}{
+		"begins with one":                                {want: 1},
+		"stays while nothing has changed":                {live: same, want: 7},
+		"rises with a change":                            {live: different, want: 8},
+		"begins anew after what can't be read":           {live: []byte("{}"), want: 1},
+		"stays while a pod has something older":          {live: same, pods: []decide.Pod{pod("sha256:else", 6)}, want: 7},
+		"stays while a pod has it":                       {live: same, pods: []decide.Pod{pod(registry.Digest(same), 7)}, want: 7},
+		"passes what a pod has under the same":           {live: same, pods: []decide.Pod{pod("sha256:else", 7)}, want: 8},
+		"passes what a pod has under a higher one":       {live: same, pods: []decide.Pod{pod("sha256:else", 40)}, want: 41},
+		"passes what pods had before it was deleted":     {pods: []decide.Pod{pod("sha256:else", 3), {}, pod("sha256:else", 9)}, want: 10},
+		"rises above the document that pods still have":  {live: different, pods: []decide.Pod{pod(registry.Digest(different), 7)}, want: 8},
+		"counts no pod that has not got a document yet":  {live: same, pods: []decide.Pod{pod("", 0)}, want: 7},
+		"passes a pod that is ahead of a change as well": {live: different, pods: []decide.Pod{pod("sha256:else", 12)}, want: 13},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, err := doc.Next(l.Read(key, tc.live), tc.pods)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct{ Sequence int64 }
+			if err := json.Unmarshal(data, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Sequence != tc.want {
+				t.Errorf("sequence %d, want %d", got.Sequence, tc.want)
+			}
+			if is, err := doc.Is(l.Read(key, data)); err != nil || !is {
+				t.Errorf("what was encoded is not the document: %v, %v", is, err)
+			}
+		})
+	}
+}
+
+func pod(digest string, sequence int64) decide.Pod {
+	return decide.Pod{Seen: prober.Observation{State: &registry.State{Registry: registry.RegistryState{Digest: digest, Sequence: sequence}}}}
+}
+
+func TestWhatDocumentsHeld(t *testing.T) {
+	l := library.New()
+	in := input()
+	first := l.Read(key, encoded(t, document(t, l, in)))
+	in.RuleSets[1].Generation = 2
+	second := l.Read(key, encoded(t, document(t, l, in)))
+	for name, tc := range map[string]struct {
+		held       library.Held
+		set        string
+		generation int64
+		want       bool
+	}{
+		"what it was made of":               {second, "sound", 2, true},
+		"not an older generation":           {second, "sound", 1, false},
+		"an older document an older one":    {first, "sound", 1, true},
+		"a set that denies what it governs": {second, "broken", 1, true},
+		"not a set that it has not":         {second, "none", 0, false},
+		"nothing, where it is none":         {library.Held{}, "sound", 2, false},
+		"what is known by its digest":       {l.Known(key, first.Digest), "sound", 1, true},
+		"nothing of another server":         {l.Known(prober.Key{Namespace: "demo", Name: "other"}, first.Digest), "sound", 1, false},
+		"nothing that can't be read":        {l.Read(key, []byte("scribbled over")), "sound", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.held.Has(tc.set, tc.generation); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	l := library.New()
+	first := l.Read(key, []byte("0"))
+	for i := range 16 {
+		l.Read(key, fmt.Append(nil, i+1))
+	}
+	if l.Known(key, first.Digest).Digest != "" {
+		t.Error("more than 16 documents of one server are remembered")
+	}
+	last := l.Read(key, []byte("16"))
+	l.Forget(key)
+	if l.Known(key, last.Digest).Digest != "" {
+		t.Error("a server that is gone is remembered")
+	}
+}
+
+func TestRefusalsAreNewsOnce(t *testing.T) {
+	l := library.New()
+	why := decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: "too large"}
+	for i, tc := range []struct {
+		why  decide.Refusal
+		news bool
+	}{{decide.Refusal{}, false}, {why, true}, {why, false}, {decide.Refusal{}, true}} {
+		if news := l.Refuse(key, tc.why); news != tc.news || l.Refused(key) != tc.why {
+			t.Errorf("step %d: news is %v, refused is %v", i, news, l.Refused(key))
+		}
+	}
+}
