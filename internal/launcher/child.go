@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/family"
 )
 
 const (
@@ -26,14 +28,10 @@ const (
 // child is one run of the server's command, on this side of the socket.
 type child struct {
 	number int // from 1, for people
-	pid    int
-	mark   string   // its variable in the environment
-	files  []string // its pipes, as /proc/PID/fd names them
-	cmd    *exec.Cmd
+	all    *family.Child
 	tail   *tail
 	exited chan struct{} // closed once its own process has ended
 	exit   *ExitError    // set before exited is closed
-	strays bool          // whether it answers for adopted processes without a trace
 }
 
 // launch makes children from one set of options.
@@ -76,24 +74,25 @@ func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, erro
 		return nil, &SpawnError{fmt.Sprintf("making the stderr pipe: %v", err)}
 	}
 	defer closeAll(childStderr)
-	c := &child{number: number, mark: newMark(), tail: newTail(), exited: make(chan struct{}), strays: l.strays}
-	c.cmd = exec.Command(l.opts.Command[0], l.opts.Command[1:]...) //nolint:noctx // run ends it, with its descendants
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = stdin, stdout, childStderr
-	c.cmd.Dir, c.cmd.Env = l.opts.Dir, l.opts.Env
-	c.cmd.Env = append(c.cmd.Environ(), c.mark)
+	mark := newMark()
+	cmd := exec.Command(l.opts.Command[0], l.opts.Command[1:]...) //nolint:noctx // run ends it, with its descendants
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, childStderr
+	cmd.Dir, cmd.Env = l.opts.Dir, l.opts.Env
+	cmd.Env = append(cmd.Environ(), mark)
 	// A session of its own is a process group of its own, has no terminal to
 	// ask for passwords on, and keeps descendants out of the launcher's group.
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	c.files = pipeNames(stdin, stdout, childStderr)
-	if err := kin.join(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := family.Join(); err != nil {
 		closeAll(stderr)
 		return nil, &SpawnError{err.Error()}
 	}
-	if err := kin.start(c); err != nil {
-		kin.leave()
+	all, err := family.Start(cmd, family.Traces{Mark: mark, Pipes: pipeNames(stdin, stdout, childStderr), Strays: l.strays})
+	if err != nil {
+		family.Leave()
 		closeAll(stderr)
 		return nil, explain(l.opts, err)
 	}
+	c := &child{number: number, all: all, tail: newTail(), exited: make(chan struct{})}
 	go c.watch(stderr, l.log)
 	return c, nil
 }
@@ -138,7 +137,7 @@ func (c *child) watch(stderr *os.File, log *lineLog) {
 			log.printf("[%d] %s", c.number, line)
 		})
 	}()
-	state := kin.wait(c)
+	state := c.all.Wait()
 	rest := time.NewTimer(stderrWait)
 	defer rest.Stop()
 	select {
@@ -152,18 +151,13 @@ func (c *child) watch(stderr *os.File, log *lineLog) {
 	close(c.exited)
 }
 
-// left reports whether p, whose parents are gone, came from this child.
-func (c *child) left(p process) bool {
-	return p.session == c.pid || p.group == c.pid || p.hasMark(c.mark) || p.holdsAny(c.files)
-}
-
 // run waits until the child ends, or is to end because end or kill is closed,
 // and then ends all of it: first it waits a fifth of the grace for the end of
 // stdin to be understood, then SIGTERM, after the grace SIGKILL; when kill is
 // closed SIGKILL at once. It reports whether nothing is left.
 func (l *launch) run(c *child, end, kill <-chan struct{}) bool {
 	defer l.release()
-	defer kin.leave()
+	defer family.Leave()
 	select {
 	case <-c.exited:
 	case <-end:
@@ -172,7 +166,7 @@ func (l *launch) run(c *child, end, kill <-chan struct{}) bool {
 	if c.endGently(kill, l.opts.Grace) {
 		return true
 	}
-	if left := c.kill(); len(left) > 0 {
+	if left := c.all.Kill(); len(left) > 0 {
 		l.log.printf("launcher: child %d: processes %v did not end on SIGKILL and are left behind", c.number, left)
 		return false
 	}
@@ -187,7 +181,7 @@ func (c *child) endGently(kill <-chan struct{}, grace time.Duration) bool {
 	defer deadline.Stop()
 	defer poll.Stop()
 	for exited := c.exited; ; {
-		if exited == nil && len(kin.members(c, c.strays)) == 0 {
+		if exited == nil && c.all.Gone() {
 			return true
 		}
 		select {
@@ -195,7 +189,7 @@ func (c *child) endGently(kill <-chan struct{}, grace time.Duration) bool {
 			exited = nil
 			term.Reset(0) // what outlives the child has no stdin that could end
 		case <-term.C:
-			signalAll(kin.members(c, c.strays), c.pid, unix.SIGTERM)
+			c.all.Signal(unix.SIGTERM)
 		case <-poll.C:
 		case <-deadline.C:
 			return false
@@ -203,20 +197,6 @@ func (c *child) endGently(kill <-chan struct{}, grace time.Duration) bool {
 			return false
 		}
 	}
-}
-
-// kill ends all of the child, and returns the pids that did not end.
-func (c *child) kill() []int {
-	for range killPasses {
-		members := kin.members(c, c.strays)
-		if len(members) == 0 {
-			return nil
-		}
-		signalAll(members, c.pid, unix.SIGKILL)
-		<-time.After(killPause)
-		kin.reap()
-	}
-	return pids(kin.members(c, c.strays))
 }
 
 // lineLog writes whole lines from several children.

@@ -6,9 +6,10 @@
 // of this process at a desk (Local).
 //
 // It owns processes: how one is started on pipes, what it said on stderr, how
-// it ended, and that nothing of it is left afterwards. It knows no MCP and
-// reads none of the server's bytes. It must not import k8s.io/*,
-// controller-runtime, api or any other package of this project.
+// it ended, and that nothing of it is left afterwards (package family knows what
+// came of it). It knows no MCP and reads none of the server's bytes. It must not
+// import k8s.io/*, controller-runtime, api or any package of this project but
+// its own family.
 //
 // Across the socket the launcher's side is not trusted: it shares a user id
 // with the code that it starts, and that code could take its place. So the

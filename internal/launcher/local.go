@@ -42,7 +42,7 @@ func (l *LocalClient) Spawn(ctx context.Context) (*Process, error) {
 	}
 	end := make(chan struct{})
 	p := &Process{
-		stdin: ends.stdin, stdout: ends.stdout, pid: c.pid, tail: c.tail,
+		stdin: ends.stdin, stdout: ends.stdout, pid: c.all.PID(), tail: c.tail,
 		exited: make(chan struct{}), end: func() { close(end) },
 	}
 	added := l.procs.add(p, func() {

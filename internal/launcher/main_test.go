@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/family"
 )
 
 // The test binary is also the child, the child's descendants and the launcher:
@@ -80,7 +82,7 @@ func init() {
 		"last-words": func() { // says much on stdout after the end of stdin
 			echo()
 			for range 1000 {
-				if _, err := fmt.Println(strings.Repeat("y", 1000)); err != nil {
+				if _, err := fmt.Fprintln(os.Stdout, strings.Repeat("y", 1000)); err != nil {
 					os.Exit(5)
 				}
 			}
@@ -371,10 +373,10 @@ func eventually(t testing.TB, what string, holds func() bool) {
 func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 // children lists the processes below this one, zombies included.
-func children() []process {
-	var list []process
-	for _, p := range processes() {
-		if p.ppid == os.Getpid() {
+func children() []family.Process {
+	var list []family.Process
+	for _, p := range family.Processes() {
+		if p.Parent == os.Getpid() {
 			list = append(list, p)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/family"
 )
 
 // pod is a launcher in a process of its own, as in a server's container.
@@ -91,9 +93,9 @@ func startPod(t *testing.T, o podOptions) *pod {
 
 func onlyChildOf(t *testing.T, parent int) int {
 	t.Helper()
-	for _, p := range processes() {
-		if p.ppid == parent {
-			return p.pid
+	for _, p := range family.Processes() {
+		if p.Parent == parent {
+			return p.PID
 		}
 	}
 	t.Fatalf("process %d has no child", parent)
@@ -124,9 +126,9 @@ func (p *pod) inside(t *testing.T) []int {
 		t.Fatal("the launcher has gone")
 	}
 	var found []int
-	for _, q := range processes() {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", q.pid))
-		if err != nil || q.pid == p.pid || space(q.pid) != own {
+	for _, q := range family.Processes() {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", q.PID))
+		if err != nil || q.PID == p.pid || space(q.PID) != own {
 			continue
 		}
 		for line := range strings.Lines(string(status)) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/family"
 )
 
 // acceptPause follows a failed accept, for want of descriptors or memory.
@@ -37,10 +39,10 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	defer func() { _ = os.Remove(o.Socket) }() // the next run replaces one that is left
 	defer closeAll(listener)
-	if err := kin.join(); err != nil {
+	if err := family.Join(); err != nil {
 		return err
 	}
-	defer kin.leave()
+	defer family.Leave()
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, unix.SIGTERM)
 	defer signal.Stop(terminate)
@@ -56,7 +58,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	closeAll(listener)
 	accepting.Wait()
 	s.handlers.Wait()
-	if left := kin.killEverything(); len(left) > 0 {
+	if left := family.KillEverything(); len(left) > 0 {
 		s.log.printf("launcher: processes %v did not end on SIGKILL", left)
 	}
 	return nil

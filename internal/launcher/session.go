@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"toolgate.dev/toolgate/internal/launcher/family"
 )
 
 // stderrPause is the time between two records of new lines of stderr.
@@ -52,7 +54,7 @@ func (s *server) endControl(c *control) {
 	if s.ctx.Err() == nil {
 		s.log.printf("launcher: the dispatcher's control connection has ended: killing all that runs here")
 		close(c.lost)
-		if left := kin.killEverything(); len(left) > 0 {
+		if left := family.KillEverything(); len(left) > 0 {
 			s.log.printf("launcher: processes %v did not end on SIGKILL", left)
 		}
 	}
@@ -110,7 +112,7 @@ func report(conn *wire, c *child, lost <-chan struct{}) {
 			conn.closeRead()
 		}
 	}
-	send(record{Type: recordStarted, Child: c.number, PID: c.pid})
+	send(record{Type: recordStarted, Child: c.number, PID: c.all.PID()})
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for changed := (<-chan struct{})(nil); ; {
