@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
+	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/dialer"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
@@ -92,8 +93,8 @@ func (b *backends) open(doc *registry.Document, before probe.State) (*backend, e
 	if err != nil {
 		return nil, err
 	}
-	next.pool = pool.New(ways, pool.Options{Isolation: want.Isolation, Counters: d.counters}, log)
-	next.prober = probe.New(ways, probe.Options{Settings: d.probeSettings, Counters: d.counters}, log)
+	next.pool = pool.New(ways, pool.Options{Isolation: want.Isolation, Counters: d.counters, ListChanged: d.listChanged}, log)
+	next.prober = probe.New(ways, probe.Options{Settings: d.probeSettings, Counters: d.counters, ListChanged: next.listChanged(d)}, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	next.stop = cancel
 	next.tasks.Go(func() { next.prober.Run(ctx) })
@@ -115,8 +116,13 @@ func (d *Dispatcher) probeSettings() probe.Settings {
 
 // follow tells of what the prober sees until ctx ends.
 func (d *Dispatcher) follow(ctx context.Context, p *pool.Pool, watch *probe.Prober) {
+	digest := ""
 	for {
 		seen := watch.State()
+		if c := seen.Catalogue; c != nil && c.Digest != digest {
+			digest = c.Digest
+			d.front.ListChanged(subscription.ToolsChanged)
+		}
 		d.metrics.Healthy(seen.Health.State == probe.Healthy)
 		d.changed()
 		if seen.Upstream.Phase == registry.UpstreamConnected {

@@ -17,6 +17,7 @@ func (d *Dispatcher) observe() {
 		return truth(e != nil && d.pipeline.Trusted(e))
 	})
 	m.GaugeFunc("toolgate_ready", "1 while clients are served.", func() float64 { return truth(d.Ready()) })
+	m.GaugeFunc("toolgate_listeners", "Open subscriptions of clients.", func() float64 { return float64(d.front.Listeners()) })
 	m.GaugeFunc("toolgate_registry_sequence", "Sequence of the registry document in force, 0 without one.", func() float64 {
 		if doc := d.pipeline.Document(); doc != nil {
 			return float64(doc.Sequence)

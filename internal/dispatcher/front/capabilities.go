@@ -35,3 +35,8 @@ func (h *Handler) serverCapabilities(raw []byte) []byte {
 	}
 	return jsonrpc.ReplaceMembers(raw, edits...)
 }
+
+// withoutLogging leaves out what only one side of the revisions has.
+func withoutLogging(capabilities []byte) []byte {
+	return jsonrpc.ReplaceMembers(capabilities, jsonrpc.Edit{Key: "logging"})
+}

@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
+	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -63,7 +64,8 @@ type Config struct {
 // Handler answers at /mcp. It is safe for concurrent use.
 type Handler struct {
 	Config
-	sessions *session.Sessions
+	sessions  *session.Sessions
+	listeners subscription.Listeners
 }
 
 // New gives a handler without sessions.
@@ -193,10 +195,21 @@ func sessionNotFound() *policy.Refusal {
 // Drain refuses new sessions from now on; those that there are go on.
 func (h *Handler) Drain() { h.sessions.Drain() }
 
-// ToolsChanged tells every session that tools/list may answer otherwise now.
+// ToolsChanged tells everyone that tools/list may answer otherwise now.
 func (h *Handler) ToolsChanged() {
-	h.sessions.Tell(jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil))
+	h.sessions.Tell(jsonrpc.AppendNotification(nil, subscription.ToolsChanged, nil))
+	h.listeners.Tell(subscription.ToolsChanged)
 }
 
-// Close ends every session.
-func (h *Handler) Close() { h.sessions.Close() }
+// ListChanged tells those who have no connection of their own to the server that a list of it has changed: the method is
+// that of the notification.
+func (h *Handler) ListChanged(method string) { h.listeners.Tell(method) }
+
+// Listeners is how many subscriptions are open.
+func (h *Handler) Listeners() int { return h.listeners.Count() }
+
+// Close ends every session and subscription.
+func (h *Handler) Close() {
+	h.sessions.Close()
+	h.listeners.Close()
+}

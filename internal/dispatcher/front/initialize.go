@@ -41,7 +41,7 @@ func (h *Handler) welcome(s *session.Session) []byte {
 	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), s.Version)
 	capabilities := info.Capabilities
 	if info.Era == upstream.Modern {
-		capabilities = statelessCapabilities(capabilities) // what a modern server streams is not passed on yet
+		capabilities = withoutLogging(capabilities) // a modern server knows no logging/setLevel
 	}
 	out = append(append(out, `,"capabilities":`...), h.serverCapabilities(capabilities)...)
 	out = append(append(out, `,"serverInfo":`...), orUnknown(info.ServerInfo)...)

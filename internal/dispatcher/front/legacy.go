@@ -150,6 +150,10 @@ func (h *Handler) withoutSession(in *incoming) {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
+	if in.Method == "resources/subscribe" || in.Method == "resources/unsubscribe" {
+		h.refuse(in, sessionMissing()) // nobody would be there to hear of it
+		return
+	}
 	version := edge.Header(in.http.Header, headerVersion)
 	if version == "" {
 		version = assumedVersion

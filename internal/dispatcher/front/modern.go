@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
+	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -24,13 +25,13 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// listTTL is how long a client may keep a list: policy can change it at any moment, and there is no way yet to tell.
+// listTTL is how long a client may keep a list: policy can change it at any moment, and not every client listens.
 const listTTL = 30 * time.Second
 
 // upstreamNone stands for answers that no connection carried.
 const upstreamNone upstream.Era = ""
 
-// modernMethods are the requests of revision 2026-07-28 that are served. ping, logging/setLevel and resources/subscribe
+// modernMethods are the requests of revision 2026-07-28 that are served, beside subscriptions/listen. ping, logging/setLevel and resources/subscribe
 // are no longer part of it.
 var modernMethods = []string{
 	"server/discover", pipeline.MethodListTools, pipeline.MethodCallTool, "resources/list", "resources/templates/list",
@@ -52,6 +53,10 @@ func (h *Handler) modern(in *incoming) {
 	}
 	if in.Method == "server/discover" {
 		h.discover(in)
+		return
+	}
+	if in.Method == subscription.Method {
+		h.listen(in)
 		return
 	}
 	if refusal := h.checkModernMethod(in.Method); refusal != nil {
@@ -126,23 +131,12 @@ func (h *Handler) discover(in *incoming) {
 		}
 		out = jsonrpc.AppendString(out, v)
 	}
-	out = append(append(out, `],"capabilities":`...), statelessCapabilities(h.serverCapabilities(info.Capabilities))...)
+	out = append(append(out, `],"capabilities":`...), withoutLogging(h.serverCapabilities(info.Capabilities))...)
 	if info.Instructions != nil {
 		out = append(append(out, `,"instructions":`...), info.Instructions...)
 	}
 	out = append(append(out, `,"_meta":{"`+metaServerInfo+`":`...), orUnknown(info.ServerInfo)...)
 	h.sendResult(in, h.shaped(in, upstreamNone, append(out, "}}"...)))
-}
-
-// statelessCapabilities leave out what needs a stream that is not served yet, and what the revision no longer has.
-func statelessCapabilities(raw []byte) []byte {
-	edits := []jsonrpc.Edit{{Key: "logging"}}
-	for _, key := range []string{"tools", "resources", "prompts"} {
-		if _, ok := jsonrpc.Member(raw, key); ok {
-			edits = append(edits, jsonrpc.Edit{Key: key, Raw: emptyObject})
-		}
-	}
-	return jsonrpc.ReplaceMembers(raw, edits...)
 }
 
 // shaped gives a result the members that the client's revision has and takes out those that it does not know. Cache hints

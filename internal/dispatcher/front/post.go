@@ -52,7 +52,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	in.modern = m.Kind != jsonrpc.Response && m.MetaMember(metaVersion) != nil
 	switch {
 	case !in.reply.Accepts.JSON && !in.reply.Accepts.EventStream:
-		h.refuseHTTP(w, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
+		h.refuseAs(in, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
 		h.refuse(in, over)
@@ -100,6 +100,12 @@ func parseRefusal(in *incoming, err error) *policy.Refusal {
 func (h *Handler) refuse(in *incoming, refusal *policy.Refusal) {
 	h.Pipeline.RecordRefusal(pipeline.Caller{Address: in.address}, in.Method, refusal)
 	h.sendError(in, refusal, "")
+}
+
+// refuseAs is refuse under an HTTP status that is not that of the refusal's kind.
+func (h *Handler) refuseAs(in *incoming, status int, refusal *policy.Refusal) {
+	h.Pipeline.RecordRefusal(pipeline.Caller{Address: in.address}, in.Method, refusal)
+	h.send(in, status, jsonrpc.AppendError(nil, in.ID, refusal.JSONRPC(h.Pipeline.ServerName(), "")))
 }
 
 func (h *Handler) sendError(in *incoming, refusal *policy.Refusal, traceID string) {

@@ -34,6 +34,8 @@ var methods = map[string]feature{
 	"initialize":       direct,
 	"server/discover":  direct,
 
+	"subscriptions/listen": direct,
+
 	"tools/list":   tools,
 	methodCallTool: tools,
 

@@ -75,6 +75,13 @@ func (r *Response) Event(message []byte) bool {
 	return r.may() && r.start().Push(message)
 }
 
+// EventOnce is Event for a message that says no more when it is said twice before the client has read it.
+func (r *Response) EventOnce(message []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.may() && r.start().PushOnce(message)
+}
+
 // Live says whether a connection carries the response at this moment, as far as is known.
 func (r *Response) Live() bool {
 	r.mu.Lock()

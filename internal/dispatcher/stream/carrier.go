@@ -74,6 +74,7 @@ func (c *Carrier) take() (messages [][]byte, first int, last bool) {
 	for _, e := range s.unwritten() {
 		messages = append(messages, e.message)
 	}
+	s.taken = s.last
 	return messages, s.next, s.finished
 }
 

@@ -74,8 +74,11 @@ func (t *Store) Resume(lastID string) (*Carrier, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.streams[name]
-	if err != nil || s == nil || number < 0 || number >= s.next {
+	if err != nil || s == nil || number < 0 || number > s.taken {
 		return nil, ErrUnknown
+	}
+	if number >= s.next { // it arrived before its connection had noted that it was written
+		t.wrote(s, number-s.next+1)
 	}
 	if first := s.last - len(s.events) + 1; number+1 < first {
 		return nil, ErrUnknown

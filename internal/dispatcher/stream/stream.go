@@ -33,6 +33,7 @@ type Stream struct {
 	// All below is guarded by store.mu.
 	events   []*event // those that are kept, by number without gaps
 	next     int      // number of the next event to be written
+	taken    int      // number of the last event that a connection has begun to write
 	last     int      // number of the newest event
 	waiting  int      // bytes of what is not written yet
 	finished bool     // nothing more is taken

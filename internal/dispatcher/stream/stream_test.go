@@ -171,10 +171,26 @@ func TestABrokenConnection(t *testing.T) {
 	if s.Carried() {
 		t.Error("carried by a broken connection")
 	}
+	if _, err := s.store.Resume("0-2"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an event that was never written: %v", err)
+	}
 	s.Finish([]byte("b"))
 	w := httptest.NewRecorder()
 	s.Attach().Run(t.Context(), w)
 	if got, want := w.Body.String(), message("0-1", "a")+message("0-2", "b"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// An event may arrive before its connection has noted that it was written: the client goes on from there all the same.
+func TestAnEventOvertakesItsNote(t *testing.T) {
+	s := NewStore(new(Total), nil).Open(false)
+	pushed(s, "a", "b")
+	s.Attach().take()
+	s.Finish(nil)
+	w := httptest.NewRecorder()
+	must(s.store.Resume("0-1"))(t).Run(t.Context(), w)
+	if got, want := w.Body.String(), message("0-2", "b"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

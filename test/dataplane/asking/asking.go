@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package asking is an MCP server for tests of the data plane whose tools ask their client for something: it is the Go SDK's
+// Package asking is an MCP server for tests of the data plane whose tools ask their client for something, or tell it of changes: it is the Go SDK's
 // server, a program that is not ours, over stdio as a child of the test binary or over streamable HTTP, in either era.
 package asking
 
@@ -36,7 +36,7 @@ type path struct {
 
 // NewServer gives a server with its tools, a prompt and a resource. record hears of each tool that ran to its end.
 func NewServer(record func(tool string)) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, listening())
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	for name, questions := range map[string]mcp.InputRequestMap{
 		"greet":   {"name": form("Your name?")},
@@ -70,6 +70,7 @@ func NewServer(record func(tool string)) *mcp.Server {
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "asking://note", Text: words(r.Params.InputResponses)}}}, nil
 	})
+	addTelling(s)
 	return s
 }
 

@@ -28,8 +28,9 @@ const (
 const (
 	// The delays before a feed that ended is opened again.
 	firstFeedDelay, mostFeedDelay = time.Second, 30 * time.Second
-	// farewell bounds the wait for the last word on a feed that is replaced.
-	farewell = time.Second
+	// farewell bounds the wait for the last words on a feed that is replaced, maxReplaced how many wait at once.
+	farewell    = time.Second
+	maxReplaced = 8
 )
 
 // lists are the changes that a modern server tells of where it says so: the capability, and its name in a filter.
@@ -42,6 +43,8 @@ var lists = []struct{ capability, filter string }{
 // it takes the call and widens what it listens to, so that whoever uses the connection needs to know one form only.
 type feed struct {
 	conn *Conn
+	// replaced are those that may still be open beside the current one. They are run's own.
+	replaced []*listening
 
 	mu      sync.Mutex
 	uris    []string
@@ -183,7 +186,7 @@ func (f *feed) run() {
 			next.wait(f.conn.opts.StartTimeout)
 		}
 		if open != nil {
-			open.end()
+			f.linger(open)
 		}
 		open = next
 		f.settle(version, open)
@@ -199,6 +202,16 @@ func (f *feed) run() {
 	}
 	if open != nil {
 		open.end()
+	}
+}
+
+// linger ends a feed that another has replaced once what the server told on it before has arrived.
+func (f *feed) linger(l *listening) {
+	time.AfterFunc(farewell, l.cancel)
+	f.replaced = append(f.replaced, l)
+	if len(f.replaced) > maxReplaced {
+		f.replaced[0].cancel()
+		f.replaced = f.replaced[1:]
 	}
 }
 

@@ -40,6 +40,9 @@ type Options struct {
 	IdleTimeout time.Duration
 	// Hello is what connections say that serve no session. Its Capabilities are not used: nobody is there to answer.
 	Hello upstream.Hello
+	// ListChanged is called with the method of a notification by which the server tells of a changed list on the shared
+	// connection, for those who have no connection. It must not block; nil means that nobody wants to know.
+	ListChanged func(method string)
 	// Counters are counted up; nil means that nobody reads them.
 	Counters *upstream.Counters
 	// Now and After are the clock; nil means the real one. After returns a channel that receives once, and a function that
@@ -61,6 +64,9 @@ func (o Options) withDefaults() Options {
 	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
 	o.Hello.Capabilities = []byte("{}")
+	if o.ListChanged == nil {
+		o.ListChanged = func(string) {}
+	}
 	if o.Counters == nil {
 		o.Counters = new(upstream.Counters)
 	}
@@ -116,6 +122,13 @@ func New(dialer upstream.Dialer, opts Options, log *slog.Logger) *Pool {
 
 func (p *Pool) sharing() bool {
 	return p.opts.Isolation == registry.IsolationShared || p.modern.Load()
+}
+
+// Hears says whether the shared connection is open, so that what the server tells of its lists is heard there.
+func (p *Pool) Hears() bool {
+	p.shared.mu.Lock()
+	defer p.shared.mu.Unlock()
+	return p.shared.conn != nil && alive(p.shared.conn)
 }
 
 // Session returns the connection of a legacy session, and the function that ends the session's part in it. The error is

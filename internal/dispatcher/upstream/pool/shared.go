@@ -152,6 +152,7 @@ func (s *shared) HandleNotification(event upstream.Event) {
 	case event.Method == link.ResourceUpdated:
 		s.updated(event)
 	case isListChange(event.Method):
+		s.pool.opts.ListChanged(event.Method)
 		for _, l := range s.leased() {
 			l.notify(event)
 		}

@@ -14,6 +14,12 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
+// The changes of lists of which the catalogue holds no more than the number.
+const (
+	promptsChanged   = "notifications/prompts/list_changed"
+	resourcesChanged = "notifications/resources/list_changed"
+)
+
 // handler answers what a server asks on the connection of discovery: with nothing, and with no.
 type handler Prober
 
@@ -33,6 +39,9 @@ func (h *handler) HandleRequest(_ context.Context, event upstream.Event) upstrea
 func (h *handler) HandleNotification(event upstream.Event) {
 	if !strings.HasSuffix(event.Method, "/list_changed") {
 		return
+	}
+	if event.Method == promptsChanged || event.Method == resourcesChanged {
+		h.opts.ListChanged(event.Method)
 	}
 	select {
 	case h.lists <- struct{}{}:

@@ -55,6 +55,9 @@ type Options struct {
 	Hello upstream.Hello
 	// Counters are those of the dialer, for StdoutNoise; nil means that they are not shown.
 	Counters *upstream.Counters
+	// ListChanged is called with the method of a notification that the server sent, or may have sent while it was away: a
+	// list has changed that is not part of the catalogue. It must not block; nil means that nobody wants to know.
+	ListChanged func(method string)
 	// Now and After are the clock; nil means the real one. After returns a channel that receives once, and a function that
 	// gives the timer back.
 	Now   func() time.Time
@@ -71,6 +74,9 @@ func (o Options) withDefaults() Options {
 	o.Hello.Capabilities = []byte(capabilities)
 	if o.Counters == nil {
 		o.Counters = new(upstream.Counters)
+	}
+	if o.ListChanged == nil {
+		o.ListChanged = func(string) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
