@@ -25,7 +25,7 @@ import (
 const root = "../.."
 
 // known is how many rows there are: none is ever taken out.
-const known = 89
+const known = 92
 
 // row is one fault, and the tests that keep it out.
 type row struct {

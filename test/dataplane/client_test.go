@@ -214,10 +214,19 @@ func (c *client) modernCall(tool, arguments string) *answer {
 // modern sends a request of revision 2026-07-28; members are those of its params.
 func (c *client) modern(method, members string, headers ...string) *answer {
 	c.t.Helper()
+	a, err := c.tryModern(method, members, headers...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return a
+}
+
+// tryModern is modern for goroutines that must not end the test.
+func (c *client) tryModern(method, members string, headers ...string) (*answer, error) {
 	if members != "" {
 		members += ","
 	}
-	return c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+	return c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
 		`"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`,
 		c.ids.Add(1), method, members, modern), append(headers, "Mcp-Protocol-Version", modern, "Mcp-Method", method)...)
 }

@@ -115,15 +115,20 @@ func (c *child) release() {
 	}
 }
 
+// processes is what has reached each of the server's processes so far.
+func (c *child) processes() []string {
+	c.t.Helper()
+	var all []string
+	for _, file := range must[[]string](c.t)(filepath.Glob(filepath.Join(c.Log, "*.read"))) {
+		all = append(all, string(must[[]byte](c.t)(os.ReadFile(file))))
+	}
+	return all
+}
+
 // read is all that has reached the server's processes so far.
 func (c *child) read() string {
 	c.t.Helper()
-	files := must[[]string](c.t)(filepath.Glob(filepath.Join(c.Log, "*.read")))
-	var all strings.Builder
-	for _, file := range files {
-		all.Write(must[[]byte](c.t)(os.ReadFile(file)))
-	}
-	return all.String()
+	return strings.Join(c.processes(), "")
 }
 
 // calls are the params of the calls that have reached one process, in their order.

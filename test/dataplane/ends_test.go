@@ -6,6 +6,7 @@ package dataplane
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -90,22 +91,22 @@ func TestDrainHook(t *testing.T) {
 	}
 }
 
-// TestOneShotCallsLeaveNothing is G-60: 200 calls without a session, each with a process of its own, leave no process and no
-// descriptor behind.
+// TestOneShotCallsLeaveNothing is G-60: 1,000 calls without a session, each with a process of its own, leave no process, no
+// descriptor and no goroutine behind.
 func TestOneShotCallsLeaveNothing(t *testing.T) {
-	const calls = 200
+	const calls, callers = 1000, 4
 	c := newChild(t, scripted.Good, greet)
 	d := serve(t, document(t, c.definitions()...), c.command()...).ready()
 	one := func(i int) {
-		t.Helper()
 		var a *answer
+		var err error
 		if i%2 == 0 {
-			a = d.anonymous().call("greet", `{"name":"Jane"}`)
+			a, err = d.anonymous().tryCall("greet", `{"name":"Jane"}`)
 		} else {
-			a = d.anonymous().modernCall("greet", `{"name":"Jane"}`)
+			a, err = d.anonymous().tryModern("tools/call", `"name":"greet","arguments":{"name":"Jane"}`, "Mcp-Name", "greet")
 		}
-		if !a.good() {
-			t.Fatalf("call %d: %d %s", i, a.status, a.body)
+		if err != nil || !a.good() {
+			t.Errorf("call %d: %v %+v", i, err, a)
 		}
 	}
 	// At rest there are the process of discovery and two spares.
@@ -114,12 +115,23 @@ func TestOneShotCallsLeaveNothing(t *testing.T) {
 	await(t, "the spares are ready", atRest)
 	before := 0
 	await(t, "descriptors are at rest", func() bool { last := before; before = descriptors(t, d); return last == before && atRest() })
-	for i := range calls {
-		one(i)
+	running := goroutines(t, d)
+	var group sync.WaitGroup
+	for caller := range callers {
+		group.Go(func() {
+			for i := range calls / callers {
+				one(caller + i)
+			}
+		})
 	}
-	after := 0
-	await(t, "everything is as before", func() bool { after = descriptors(t, d); return atRest() && after <= before })
-	t.Logf("%d calls: %d processes of the server and %d descriptors before, %d and %d after", calls, 3, before, len(processes(t, c)), after)
+	group.Wait()
+	after, still := 0, 0.0
+	await(t, "everything is as before", func() bool {
+		after, still = descriptors(t, d), goroutines(t, d)
+		return atRest() && after <= before && still <= running
+	})
+	t.Logf("%d calls: 3 processes of the server, %d descriptors and %.0f goroutines before; %d, %d and %.0f after",
+		calls, before, running, len(processes(t, c)), after, still)
 	d.stop()
 	noProcesses(t, c)
 }
@@ -182,6 +194,21 @@ func noProcesses(t testing.TB, c *child) {
 	if left := processes(t, c); len(left) > 0 {
 		t.Errorf("processes %v of the server are left", left)
 	}
+}
+
+// goroutines counts those of the dispatcher, once the connections of clients have gone.
+func goroutines(t testing.TB, d *dispatcher) float64 {
+	t.Helper()
+	web.CloseIdleConnections()
+	resp := must[*http.Response](t)(web.Get(d.admin + "/metrics"))
+	defer resp.Body.Close() //nolint:errcheck // what matters was read
+	for line := range strings.Lines(string(must[[]byte](t)(io.ReadAll(resp.Body)))) {
+		if count, found := strings.CutPrefix(line, "go_goroutines "); found {
+			return must[float64](t)(strconv.ParseFloat(strings.TrimSpace(count), 64))
+		}
+	}
+	t.Fatal("the metrics do not count goroutines")
+	return 0
 }
 
 // descriptors counts those of the dispatcher, but for the connections of clients, which come and go by themselves.

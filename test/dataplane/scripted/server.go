@@ -48,7 +48,7 @@ type Server struct {
 	tell func(message []byte)
 	exit func(code int)
 
-	changes atomic.Int64
+	changes, counted atomic.Int64
 
 	mu   sync.Mutex
 	read *os.File

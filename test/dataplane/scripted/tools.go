@@ -21,6 +21,8 @@ const (
 	Say = `{"name":"say","description":"Answers with the result that it is given.","inputSchema":{"type":"object","required":["result"]},"annotations":{"readOnlyHint":true}}`
 	// Mirror answers with content and structured content made from its seed, and with the hashes of both and of its arguments.
 	Mirror = `{"name":"mirror","description":"Says what it got.","inputSchema":{"type":"object","properties":{"seed":{"type":"integer"}},"required":["seed"]},"annotations":{"readOnlyHint":true}}`
+	// Count answers how often it was called in this process.
+	Count = `{"name":"count","description":"Counts.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 	// Hang answers when it is released.
 	Hang = `{"name":"hang","description":"Takes its time.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 	// Die ends the process.
@@ -54,6 +56,8 @@ func (s *Server) call(name string, arguments json.RawMessage) []byte {
 		return ok(given.Result)
 	case "mirror":
 		return s.mirror(arguments)
+	case "count":
+		return ok(fmt.Appendf(nil, `{"content":[{"type":"text","text":"%d"}]}`, s.counted.Add(1)))
 	case "hang":
 		s.awaitRelease()
 	case "die":

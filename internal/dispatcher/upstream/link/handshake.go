@@ -72,7 +72,8 @@ func (c *Conn) silent(d time.Duration, cause error) *upstream.Error {
 		return upstream.Fail(registry.FailNotMCP, cause,
 			"The server has not answered initialize within %s. It has written lines to its standard output that are not JSON-RPC; the command must start an MCP server that speaks over stdio.", d)
 	}
-	return upstream.Fail(registry.FailTimeout, cause, "The server has not answered initialize within %s.", d)
+	return upstream.Fail(registry.FailTimeout, cause,
+		"The server has not answered initialize within %s. It may wait for something, or keep its output in a buffer that it does not flush.", d)
 }
 
 func (c *Conn) negotiate(ctx context.Context, known *Eras) error {

@@ -153,6 +153,16 @@ func TestTooLargeAnswersFailTheirCallAlone(t *testing.T) {
 	}
 }
 
+// TestALineWithoutEndEndsTheConnection is G-65: neither memory nor the caller's patience is used up.
+func TestALineWithoutEndEndsTheConnection(t *testing.T) {
+	conn, _ := dial(t, upstreamtest.Endless, func(f *fixture) { f.opts.MaxMessageBytes = 1 << 20 })
+	_, err := call(t, conn, "echo", `{}`)
+	if wantFailure(t, err, registry.FailNotMCP); !errors.Is(err, upstream.ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+	<-conn.Done()
+}
+
 func TestBrokenAnswersFailTheirCallAtOnce(t *testing.T) {
 	conn, _ := dial(t, upstreamtest.Good, nil)
 	for _, tool := range []string{"broken", "half"} {

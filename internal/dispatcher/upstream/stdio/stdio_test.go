@@ -137,6 +137,7 @@ func TestDialFails(t *testing.T) {
 		"the child exits before its first byte (G-61)": {mood: upstreamtest.Exit, want: registry.FailExited, stderr: "cannot find the database", says: "exit status 3"},
 		"the child exits in initialize (G-61)":         {mood: upstreamtest.ExitOnInit, want: registry.FailExited, stderr: "no token in the environment", says: "exit status 1"},
 		"the child is silent (G-75)":                   {mood: upstreamtest.Silent, change: short, want: registry.FailTimeout, says: "within 300ms"},
+		"the child reads to the end first (G-77)":      {mood: upstreamtest.ToEnd, change: short, want: registry.FailTimeout, says: "does not flush"},
 		"the child prints text and speaks no MCP":      {mood: upstreamtest.Text, change: func(f *fixture) { f.opts.StartTimeout = 3 * time.Second }, want: registry.FailNotMCP, says: "not JSON-RPC"},
 		"the child sends back what it reads":           {mood: upstreamtest.Echo, want: registry.FailNotMCP, says: "sends back"},
 		"the server refuses initialize":                {mood: upstreamtest.RefuseInit, want: registry.FailStart, says: "-32603"},

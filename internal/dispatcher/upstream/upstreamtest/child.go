@@ -27,6 +27,8 @@ const (
 	Exit       Mood = "exit"         // writes to standard error and exits before its first byte (G-61)
 	ExitOnInit Mood = "exit-on-init" // exits instead of answering initialize
 	Silent     Mood = "silent"       // reads, and never answers
+	ToEnd      Mood = "to-end"       // reads its input to the end before it answers (G-77)
+	Endless    Mood = "endless"      // answers a call with a line that never ends (G-65)
 	Text       Mood = "text"         // prints a line of text, and reads on
 	Echo       Mood = "echo"         // sends back what it reads, as cat does
 	Noisy      Mood = "noisy"        // good, with everything on standard output that is not JSON-RPC (G-79)
@@ -80,6 +82,12 @@ func child(mood Mood) int {
 	case Echo:
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		return 0
+	case ToEnd:
+		input, _ := io.ReadAll(os.Stdin)
+		for line := range bytes.Lines(input) {
+			s.take(line)
+		}
+		return 0
 	case Noisy:
 		s.raw("Starting the server...\n\x1b[32mready\x1b[0m\n\n{\"level\":\"info\",\"msg\":\"listening\"}\n{\"half\": \n[1,2]\n\"text\"\nnull\n")
 	default: // the others say nothing on their own
@@ -115,14 +123,26 @@ func (s *server) take(line []byte) (code int, ended bool) {
 	case m.Kind == jsonrpc.Notification:
 		s.notification(&m)
 	case m.Method == "tools/call":
-		if s.mood == Orphan {
+		switch s.mood {
+		case Orphan:
 			return orphan(), true
+		case Endless:
+			return endless(), true
+		default: // the others answer
 		}
 		go s.call(m)
 	default:
 		return s.request(&m)
 	}
 	return 0, false
+}
+
+func endless() int {
+	for {
+		if _, err := os.Stdout.Write(bytes.Repeat([]byte("x"), 1<<16)); err != nil {
+			return 6
+		}
+	}
 }
 
 func orphan() int {
