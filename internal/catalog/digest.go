@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -80,6 +81,9 @@ func appendCanonical(dst, raw []byte) []byte {
 		}
 		return append(dst, ']')
 	}
+	if raw[0] == '"' && raw[len(raw)-1] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return append(dst, raw...) // without escapes a string is written as the canonical form has it
+	}
 	if s, ok := jsonrpc.String(raw); ok {
 		return jsonrpc.AppendString(dst, s)
 	}
@@ -97,7 +101,8 @@ func appendObject(dst, raw []byte) []byte {
 		key string
 		raw []byte
 	}
-	var members []member
+	var room [12]member // as many as nearly every object has
+	members := room[:0]
 	for key, value := range jsonrpc.Members(raw) {
 		members = append(members, member{key, value})
 	}

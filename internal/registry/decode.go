@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // Supported are the document versions that Decode reads.
@@ -46,6 +49,9 @@ func Decode(data []byte) (*Document, error) {
 
 // checkVersion goes first: of a document of another version, no other member is worth a message.
 func checkVersion(data []byte) error {
+	if raw, _ := jsonrpc.Member(data, "version"); string(raw) == strconv.Itoa(Version) {
+		return nil // as nearly always; what else there is to say of the document comes next
+	}
 	var head struct {
 		Version *int `json:"version"`
 	}

@@ -4,107 +4,134 @@
 package registry
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
+// memberError says what is wrong with one member. It gathers the path to it on its way up, since nearly every document has
+// no such member.
+type memberError struct {
+	path string // RFC 6901
+	text string
+}
+
+func (e *memberError) Error() string {
+	if e.path == "" {
+		return "member (root) " + e.text
+	}
+	return "member " + e.path + " " + e.text
+}
+
+func (e *memberError) within(token string) *memberError {
+	e.path = "/" + escape(token) + e.path
+	return e
+}
+
 // checkMembers walks JSON text beside the Go type that will hold it, because encoding/json takes the last of two equal
 // members, folds case and lets null pass. Every one of these could hide a restriction.
 func checkMembers(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return walk(dec, reflect.TypeOf(into), "")
+	if err := jsonrpc.Check(data, jsonrpc.Limits{MaxBytes: MaxBytes}); err != nil {
+		var syntax *jsonrpc.SyntaxError
+		if errors.As(err, &syntax) && syntax.Cause == jsonrpc.CauseDuplicateKey {
+			return &memberError{path: syntax.Path, text: "is there twice"}
+		}
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if err := walk(data, reflect.TypeOf(into)); err != nil {
+		return err
+	}
+	return nil
 }
 
-// walk consumes one value. A nil type (inside a json.RawMessage) takes any member, but none twice.
-func walk(dec *json.Decoder, typ reflect.Type, path string) error {
-	token, err := dec.Token()
-	if err != nil {
-		return plain(err)
-	}
+// walk looks at one value. A nil type (inside a json.RawMessage) takes any member.
+func walk(raw []byte, typ reflect.Type) *memberError {
 	typ = indirect(typ)
-	switch token {
-	case nil:
-		if typ != nil {
-			return fmt.Errorf("member %s is null; leave it out instead", orRoot(path))
-		}
+	switch {
+	case typ == nil:
 		return nil
-	case json.Delim('{'):
-		return walkObject(dec, typ, path)
-	case json.Delim('['):
-		return walkArray(dec, typ, path)
-	default:
-		return nil
+	case jsonrpc.IsNull(raw):
+		return &memberError{text: "is null; leave it out instead"}
+	case jsonrpc.IsObject(raw):
+		return walkObject(raw, typ)
+	case jsonrpc.IsArray(raw):
+		return walkArray(raw, typ)
 	}
+	return nil
 }
 
-func walkObject(dec *json.Decoder, typ reflect.Type, path string) error {
-	seen := map[string]bool{}
-	for dec.More() {
-		token, err := dec.Token()
+func walkObject(raw []byte, typ reflect.Type) *memberError {
+	for name, value := range jsonrpc.Members(raw) {
+		member, err := memberType(typ, name)
+		if err == nil {
+			err = walk(value, member)
+		}
 		if err != nil {
-			return plain(err)
-		}
-		name, _ := token.(string)
-		at := path + "/" + escape(name)
-		if seen[name] {
-			return fmt.Errorf("member %s is there twice", at)
-		}
-		seen[name] = true
-		member, err := memberType(typ, name, at)
-		if err != nil {
-			return err
-		}
-		if err := walk(dec, member, at); err != nil {
-			return err
+			return err.within(name)
 		}
 	}
-	_, err := dec.Token()
-	return wrapEnd(err)
+	return nil
 }
 
-func walkArray(dec *json.Decoder, typ reflect.Type, path string) error {
-	var elem reflect.Type
-	if typ != nil && typ.Kind() == reflect.Slice {
-		elem = typ.Elem()
+func walkArray(raw []byte, typ reflect.Type) *memberError {
+	if typ.Kind() != reflect.Slice {
+		return nil // the decoder's own error is better
 	}
-	for i := 0; dec.More(); i++ {
-		if err := walk(dec, elem, path+"/"+strconv.Itoa(i)); err != nil {
-			return err
+	i := 0
+	for element := range jsonrpc.Elements(raw) {
+		if err := walk(element, typ.Elem()); err != nil {
+			return err.within(strconv.Itoa(i))
 		}
+		i++
 	}
-	_, err := dec.Token()
-	return wrapEnd(err)
+	return nil
 }
 
 // memberType is the type of one member of typ; nil means that anything goes below it. A type that is no object is left to
 // the decoder's own error.
-func memberType(typ reflect.Type, name, at string) (reflect.Type, error) {
-	switch {
-	case typ == nil:
-		return nil, nil
-	case typ.Kind() == reflect.Map:
+func memberType(typ reflect.Type, name string) (reflect.Type, *memberError) {
+	switch typ.Kind() {
+	case reflect.Map:
 		return typ.Elem(), nil
-	case typ.Kind() != reflect.Struct:
+	case reflect.Struct:
+	default:
 		return nil, nil
 	}
+	fields := fieldsOf(typ)
+	if member, known := fields[name]; known {
+		return member, nil
+	}
+	for tag := range fields {
+		if strings.EqualFold(tag, name) {
+			return nil, &memberError{text: fmt.Sprintf("is unknown; did you mean %q?", tag)}
+		}
+	}
+	return nil, &memberError{text: "is unknown"}
+}
+
+var fieldTypes sync.Map // reflect.Type -> map[string]reflect.Type
+
+// fieldsOf are the members of a struct by their names in JSON.
+func fieldsOf(typ reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldTypes.Load(typ); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := make(map[string]reflect.Type, typ.NumField())
 	for i := range typ.NumField() {
 		field := typ.Field(i)
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if tag == name {
-			return field.Type, nil
-		}
-		if strings.EqualFold(tag, name) {
-			return nil, fmt.Errorf("member %s is unknown; did you mean %q?", at, tag)
-		}
+		fields[tag] = field.Type
 	}
-	return nil, fmt.Errorf("member %s is unknown", at)
+	fieldTypes.Store(typ, fields)
+	return fields
 }
 
 func indirect(typ reflect.Type) reflect.Type {
@@ -117,21 +144,7 @@ func indirect(typ reflect.Type) reflect.Type {
 	return typ
 }
 
-func wrapEnd(err error) error {
-	if err != nil {
-		return plain(err)
-	}
-	return nil
-}
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // escape writes a member name as a reference token of RFC 6901.
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-func orRoot(path string) string {
-	if path == "" {
-		return "(root)"
-	}
-	return path
-}
+func escape(name string) string { return escaper.Replace(name) }
