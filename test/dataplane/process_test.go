@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"toolgate.dev/toolgate/internal/registry"
@@ -90,6 +91,12 @@ func (d *dispatcher) until(what string, fits func(registry.State) bool) registry
 	}()
 	await(d.t, what, func() bool { last = d.state(); return fits(last) })
 	return last
+}
+
+// recorded waits for an audit record of an outcome: records come through a pipe of their own, which may be behind the answers.
+func (d *dispatcher) recorded(outcome string) {
+	d.t.Helper()
+	await(d.t, "the audit has a record of "+outcome, func() bool { return strings.Contains(d.audit.String(), `"outcome":"`+outcome+`"`) })
 }
 
 // ready waits until clients are served.
