@@ -102,7 +102,7 @@ func (f *initFlags) upstream() registry.Upstream {
 
 // read connects to the server and makes the document of what it lists.
 func (f *initFlags) read(ctx context.Context, way upstream.Dialer) (*registry.Document, error) {
-	conn, err := way.Dial(ctx, upstream.Hello{Capabilities: []byte(everyCapability)}, nil)
+	conn, err := way.Dial(ctx, upstream.Hello{Capabilities: []byte(everyCapability), Prefers: upstream.Modern}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (x *exchange) connect(ctx context.Context) (upstream.Conn, func(), error) {
 		},
 		Dropped: func(string) { x.Metrics.Dropped("no_stream") },
 	})
-	return c.Dial(ctx, upstream.Hello{Capabilities: c.Capabilities, ClientInfo: c.Info}, x.questions)
+	return c.Dial(ctx, upstream.Hello{Capabilities: c.Capabilities, ClientInfo: c.Info, Prefers: upstream.Modern}, x.questions)
 }
 
 // admit holds a question of the server to policy and to what the client can do.

@@ -56,6 +56,8 @@ type Hello struct {
 	// Capabilities and ClientInfo are raw JSON objects, already stripped of what policy denies.
 	Capabilities []byte
 	ClientInfo   []byte
+	// Prefers is the era to begin with, where the server may speak both; Legacy if empty.
+	Prefers Era
 	// Patience is how long the handshake may take; zero means Options.StartTimeout.
 	Patience time.Duration
 }
@@ -154,6 +156,9 @@ type Options struct {
 	// StartTimeout bounds the handshake, ListTimeout one page of a list.
 	StartTimeout time.Duration
 	ListTimeout  time.Duration
+	// DiscoverTimeout is how long a server that is not known to be modern may keep silent about server/discover before it is
+	// spoken to as a legacy one: some answer nothing before initialize.
+	DiscoverTimeout time.Duration
 	// SlowAfter is after how long a handshake is called slow (SlowStart).
 	SlowAfter time.Duration
 	// CatalogueTTL is after how long a catalogue is read again.
@@ -169,6 +174,7 @@ const (
 	DefaultMaxMessageBytes = 32 << 20
 	DefaultStartTimeout    = 30 * time.Second
 	DefaultListTimeout     = 30 * time.Second
+	DefaultDiscoverTimeout = 5 * time.Second
 	DefaultSlowAfter       = 5 * time.Second
 	DefaultCatalogueTTL    = 300 * time.Second
 )
@@ -178,6 +184,7 @@ func (o Options) WithDefaults() Options {
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, DefaultMaxMessageBytes)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.ListTimeout = cmp.Or(o.ListTimeout, DefaultListTimeout)
+	o.DiscoverTimeout = cmp.Or(o.DiscoverTimeout, DefaultDiscoverTimeout)
 	o.SlowAfter = cmp.Or(o.SlowAfter, DefaultSlowAfter)
 	o.CatalogueTTL = cmp.Or(o.CatalogueTTL, DefaultCatalogueTTL)
 	if o.Counters == nil {

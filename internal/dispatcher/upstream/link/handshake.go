@@ -9,7 +9,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -17,21 +16,8 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has.
-const (
-	codeHeaderMismatch     = -32020
-	codeMissingCapability  = -32021
-	codeUnsupportedVersion = -32022
-)
-
-// Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
-type Eras struct{ modern atomic.Bool }
-
-// Start carries out the handshake, within the time that Hello or Options.StartTimeout give.
-//
-// It begins with initialize. Most servers are legacy; there are such that exit on server/discover, and such that are
-// silent until they have been initialised; and a server of both eras answers initialize. Only where a server refuses
-// initialize as a modern one does is it asked to discover, and then from the beginning the next time.
+// Start carries out the handshake, within the time that Hello or Options.StartTimeout give. ErrEndedInDiscover is among its
+// errors where another connection should be tried that prefers the legacy era.
 func (c *Conn) Start(ctx context.Context, known *Eras) error {
 	cause := errors.New("the handshake took too long")
 	limit := cmp.Or(c.hello.Patience, c.opts.StartTimeout)
@@ -44,8 +30,10 @@ func (c *Conn) Start(ctx context.Context, known *Eras) error {
 	}
 	if err != nil {
 		var e *upstream.Error
-		if errors.As(err, &e) {
-			err = e.WithStderr(c.wire.Stderr())
+		if ended := errors.Is(err, ErrEndedInDiscover); errors.As(err, &e) {
+			if err = e.WithStderr(c.wire.Stderr()); ended {
+				err = errors.Join(ErrEndedInDiscover, err)
+			}
 		}
 		c.Fail(err)
 		return err
@@ -76,47 +64,6 @@ func (c *Conn) silent(d time.Duration, cause error) *upstream.Error {
 		"The server has not answered initialize within %s. It may wait for something, or keep its output in a buffer that it does not flush.", d)
 }
 
-func (c *Conn) negotiate(ctx context.Context, known *Eras) error {
-	if known.modern.Load() {
-		refusal, err := c.discover(ctx)
-		if err == nil && refusal == nil {
-			return nil
-		}
-		known.modern.Store(false) // another server may have taken its place, which discover silences or kills
-		if err != nil {
-			return err
-		}
-	}
-	refusal, err := c.initialize(ctx)
-	if err != nil || refusal == nil {
-		return err
-	}
-	if !looksModern(refusal) {
-		return upstream.Fail(registry.FailStart, refusal, "The server refused initialize with the JSON-RPC error %d.", refusal.Code)
-	}
-	again, err := c.discover(ctx)
-	switch {
-	case err != nil:
-		return err
-	case again != nil:
-		return upstream.Fail(registry.FailNotMCP, refusal,
-			"The server refused both initialize (JSON-RPC error %d) and server/discover (%d): it speaks no revision of MCP that is known here.", refusal.Code, again.Code)
-	}
-	known.modern.Store(true)
-	return nil
-}
-
-// looksModern says whether a refusal of initialize is that of a server that only speaks revision 2026-07-28: the method is
-// unknown, its _meta is missing, or the version is.
-func looksModern(e *jsonrpc.Error) bool {
-	switch e.Code {
-	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
-		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
-		return true
-	}
-	return false
-}
-
 // initialize opens a legacy connection. A refusal by the server comes as a *jsonrpc.Error.
 func (c *Conn) initialize(ctx context.Context) (*jsonrpc.Error, error) {
 	c.know(upstream.Info{Era: upstream.Legacy})
@@ -139,35 +86,40 @@ func (c *Conn) initialize(ctx context.Context) (*jsonrpc.Error, error) {
 	return nil, c.Notify(ctx, methodInitialized, nil)
 }
 
+// errLoose says that initialize was answered in a way in which only a server answers that does not know it.
+var errLoose = errors.New("initialize is not known")
+
 func initialized(result []byte) (upstream.Info, error) {
 	raw, _ := jsonrpc.Member(result, "protocolVersion")
 	version, ok := jsonrpc.String(raw)
 	if !ok {
-		return upstream.Info{}, upstream.Fail(registry.FailNotMCP, nil, "The server's answer to initialize has no protocolVersion: it is not an MCP server.")
+		return upstream.Info{}, upstream.Fail(registry.FailNotMCP, errLoose, "The server's answer to initialize has no protocolVersion: it is not an MCP server.")
 	}
 	if !slices.Contains(legacyVersions, version) {
-		return upstream.Info{}, upstream.Fail(registry.FailProtocol, nil,
+		var cause error
+		if version == modernVersion {
+			cause = errLoose
+		}
+		return upstream.Info{}, upstream.Fail(registry.FailProtocol, cause,
 			"The server answered initialize with the protocol version %s; known are %s.", printable(version), strings.Join(legacyVersions, ", "))
 	}
 	return readInfo(upstream.Legacy, version, result), nil
 }
 
-// discover opens a modern connection. A refusal by the server comes as a *jsonrpc.Error.
-func (c *Conn) discover(ctx context.Context) (*jsonrpc.Error, error) {
+// discover asks for what a modern connection begins with. A refusal by the server comes as a *jsonrpc.Error.
+func (c *Conn) discover(ctx context.Context) (upstream.Info, *jsonrpc.Error, error) {
 	c.know(upstream.Info{Era: upstream.Modern, ProtocolVersion: modernVersion})
 	reply, err := c.Call(ctx, upstream.Call{Method: methodDiscover, Params: emptyObject})
 	if err != nil || reply.Error != nil {
-		c.know(upstream.Info{Era: upstream.Legacy})
-		return reply.Error, err
+		return upstream.Info{}, reply.Error, err
 	}
 	versions, _ := jsonrpc.Member(reply.Result, "supportedVersions")
 	for raw := range jsonrpc.Elements(versions) {
 		if version, ok := jsonrpc.String(raw); ok && version == modernVersion {
-			c.know(readInfo(upstream.Modern, version, reply.Result))
-			return nil, nil
+			return readInfo(upstream.Modern, version, reply.Result), nil, nil
 		}
 	}
-	return nil, upstream.Fail(registry.FailProtocol, nil, "The server's answer to server/discover does not name the protocol version %s.", modernVersion)
+	return upstream.Info{}, nil, upstream.Fail(registry.FailProtocol, nil, "The server's answer to server/discover does not name the protocol version %s.", modernVersion)
 }
 
 func readInfo(era upstream.Era, version string, result []byte) upstream.Info {

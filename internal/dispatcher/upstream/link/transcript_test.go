@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
@@ -22,6 +23,8 @@ import (
 
 // script plays a dialogue of a transcript against a connection. Its lines are:
 //
+//	prefers modern         the connection begins with the modern era; the first line, if at all
+//	silent                 the server says nothing for as long as it may
 //	-> MESSAGE             the connection sends this message
 //	<- TEXT                the server sends this text; ! before it says that it is no message
 //	call NAME METHOD PARAMS   a call begins; + before the name asks for its progress
@@ -106,7 +109,15 @@ func play(t *testing.T, dialogue []byte) {
 		t: t, wire: &fakeWire{make(chan string)}, started: make(chan error, 1), calls: map[string]*scriptCall{},
 		answers: map[string]string{}, told: make(chan upstream.Event, 100),
 	}
-	s.conn = New(upstream.Options{Counters: &s.counters}.WithDefaults(), slog.New(slog.DiscardHandler), upstream.Hello{}, s, s.wire)
+	var hello upstream.Hello
+	if rest, ok := bytes.CutPrefix(dialogue, []byte("prefers modern\n")); ok {
+		hello.Prefers, dialogue = upstream.Modern, rest
+	}
+	opts := upstream.Options{Counters: &s.counters}
+	if bytes.Contains(dialogue, []byte("\nsilent\n")) {
+		opts.DiscoverTimeout = time.Millisecond
+	}
+	s.conn = New(opts.WithDefaults(), slog.New(slog.DiscardHandler), hello, s, s.wire)
 	go func() { s.started <- s.conn.Start(t.Context(), new(Eras)) }()
 	for number, line := range bytes.Split(bytes.TrimSpace(dialogue), []byte("\n")) {
 		if err := s.line(string(line)); err != nil {
@@ -123,7 +134,7 @@ func play(t *testing.T, dialogue []byte) {
 func (s *script) line(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
-	case "", "#":
+	case "", "#", "silent":
 		return nil
 	case "->":
 		return same(<-s.wire.sent, rest)

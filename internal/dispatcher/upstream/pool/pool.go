@@ -63,7 +63,7 @@ func (o Options) withDefaults() Options {
 	o.Spares = max(0, cmp.Or(o.Spares, DefaultSpares))
 	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
-	o.Hello.Capabilities = []byte("{}")
+	o.Hello.Capabilities, o.Hello.Prefers = []byte("{}"), upstream.Modern
 	if o.ListChanged == nil {
 		o.ListChanged = func(string) {}
 	}
@@ -94,7 +94,8 @@ type Pool struct {
 	ctx    context.Context // ends with the pool
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
-	modern atomic.Bool               // the server speaks 2026-07-28: everyone shares
+	modern atomic.Bool               // the server speaks 2026-07-28: who prefers that shares
+	only   atomic.Bool               // it speaks nothing else: everyone shares
 	slots  chan struct{}             // one element for each connection that is open or being opened
 	ready  chan upstream.Conn        // the spares
 	used   atomic.Pointer[time.Time] // when the last call without a session came
@@ -120,8 +121,9 @@ func New(dialer upstream.Dialer, opts Options, log *slog.Logger) *Pool {
 	return p
 }
 
-func (p *Pool) sharing() bool {
-	return p.opts.Isolation == registry.IsolationShared || p.modern.Load()
+// sharing says whether those who prefer an era share one connection.
+func (p *Pool) sharing(prefers upstream.Era) bool {
+	return p.opts.Isolation == registry.IsolationShared || p.only.Load() || prefers == upstream.Modern && p.modern.Load()
 }
 
 // Hears says whether the shared connection is open, so that what the server tells of its lists is heard there.
@@ -131,10 +133,11 @@ func (p *Pool) Hears() bool {
 	return p.shared.conn != nil && alive(p.shared.conn)
 }
 
-// Session returns the connection of a legacy session, and the function that ends the session's part in it. The error is
+// Session returns the connection of a session, or of one request that the server may answer with questions, and the function
+// that ends its part in it. The error is
 // that of Dialer.Dial, or ErrNoCapacity.
 func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
-	if p.sharing() {
+	if p.sharing(hello.Prefers) {
 		return p.lease(ctx, handler)
 	}
 	if !p.takeSlot() {
@@ -159,7 +162,7 @@ func (p *Pool) owned(ctx context.Context, hello upstream.Hello, handler upstream
 // the call is over, ends it. The error is that of Dialer.Dial, the cause of ctx, or ErrNoCapacity wrapped where ctx ended
 // while there was no room.
 func (p *Pool) Anonymous(ctx context.Context) (upstream.Conn, func(), error) {
-	if p.sharing() {
+	if p.sharing(upstream.Modern) {
 		return p.lease(ctx, nil)
 	}
 	now := p.opts.Now()
@@ -270,6 +273,9 @@ func (p *Pool) dial(ctx context.Context, hello upstream.Hello, handler upstream.
 	conn, err := p.start(ctx, hello, handler)
 	if err == nil && conn.Info().Era == upstream.Modern {
 		p.modern.Store(true)
+		if hello.Prefers != upstream.Modern {
+			p.only.Store(true)
+		}
 		p.end(conn)
 		err = errModern
 	}

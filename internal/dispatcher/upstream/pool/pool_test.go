@@ -319,6 +319,31 @@ func TestAModernServerIsShared(t *testing.T) {
 	releaseB()
 }
 
+func TestEachCallerOfAServerOfBothErasHasItsOwn(t *testing.T) {
+	f := newFixture(t, upstreamtest.BothEras, Options{})
+	legacy, releaseLegacy := f.session(t, newRecorder())
+	defer releaseLegacy()
+	a, releaseA := f.anonymous(t)
+	defer releaseA()
+	again, releaseAgain := f.session(t, newRecorder())
+	defer releaseAgain()
+	b, releaseB := f.anonymous(t)
+	defer releaseB()
+	for _, conn := range []upstream.Conn{legacy, again} {
+		if conn.Info().Era != upstream.Legacy {
+			t.Errorf("a session is %s, want it to keep its own era", conn.Info().Era)
+		}
+	}
+	for _, conn := range []upstream.Conn{a, b} {
+		if conn.Info().Era != upstream.Modern {
+			t.Errorf("a call without a session is %s, though the server is modern as well", conn.Info().Era)
+		}
+	}
+	if f.spawner.Started() != 4 {
+		t.Errorf("%d children, want two of sessions, the one that showed its era and the shared one", f.spawner.Started())
+	}
+}
+
 func TestCloseEndsWhatIsWaiting(t *testing.T) {
 	f := newFixture(t, upstreamtest.Good, Options{MaxConns: 1, Spares: -1})
 	conn, _ := f.session(t, nil)

@@ -107,7 +107,10 @@ func (s *shared) open(a *attempt) {
 	s.attempt, s.conn, s.failed = nil, a.conn, a.err
 	if a.err == nil {
 		s.failures, s.info, s.openedAt = 0, a.conn.Info(), s.pool.opts.Now()
-		s.pool.modern.CompareAndSwap(true, s.info.Era == upstream.Modern) // another server may have taken its place
+		if s.info.Era != upstream.Modern { // another server may have taken the place of a modern one
+			s.pool.modern.Store(false)
+			s.pool.only.Store(false)
+		}
 		s.pool.background(func(context.Context) { s.keep(a.conn) })
 	} else {
 		a.conn, s.conn = nil, nil

@@ -12,7 +12,7 @@ import (
 func (p *Pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.opts.Spares == 0 || p.sharing() {
+	if p.closed || p.opts.Spares == 0 || p.sharing(upstream.Modern) {
 		return
 	}
 	if !p.tending {

@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }
 	}
-	o.Hello.Capabilities = []byte(capabilities)
+	o.Hello.Capabilities, o.Hello.Prefers = []byte(capabilities), upstream.Modern
 	if o.Counters == nil {
 		o.Counters = new(upstream.Counters)
 	}

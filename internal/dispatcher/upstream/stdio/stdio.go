@@ -47,6 +47,18 @@ type dialer struct {
 }
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
+	conn, err := d.start(ctx, hello, handler)
+	if errors.Is(err, link.ErrEndedInDiscover) && ctx.Err() == nil {
+		hello.Prefers = upstream.Legacy
+		if conn, err = d.start(ctx, hello, handler); err == nil {
+			d.eras.NeverDiscover()
+		}
+	}
+	return conn, err
+}
+
+// start starts a child and speaks to it.
+func (d *dialer) start(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
 	if d.closed.Load() {
 		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
 	}

@@ -42,7 +42,7 @@ func (w *wire) send(ctx context.Context, method string, body []byte, extra map[s
 	case http.MethodGet:
 		header.Set("Accept", streamType)
 	}
-	if info := w.agreed.Load(); info != nil {
+	if info := w.agreed.Load(); info != nil && info.ProtocolVersion != "" {
 		header.Set(headerVersion, info.ProtocolVersion)
 	}
 	if session := w.session.Load(); session != nil {

@@ -40,6 +40,8 @@ const (
 	RefuseInit Mood = "refuse-init"  // refuses initialize for a reason of its own
 	OldVersion Mood = "old-version"  // answers initialize with an unknown version
 	Modern     Mood = "modern"       // speaks 2026-07-28 only
+	BothEras   Mood = "both-eras"    // speaks either era, in the same process too
+	Fragile    Mood = "fragile"      // good, but exits at server/discover
 	// The next two tell of changes and updates, in either era.
 	ModernTelling Mood = "modern-telling"
 	Telling       Mood = "telling"
@@ -175,7 +177,11 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 	case "initialize":
 		return s.initialize(m)
 	case "server/discover":
-		if s.mood == Modern || s.mood == ModernTelling {
+		if s.mood == Fragile {
+			fmt.Fprintln(os.Stderr, "what is server/discover?")
+			return 1, true
+		}
+		if s.mood == Modern || s.mood == ModernTelling || s.mood == BothEras {
 			capabilities := `{"tools":{}}`
 			if s.mood == ModernTelling {
 				capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`

@@ -1,0 +1,201 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has.
+const (
+	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
+	codeUnsupportedVersion = -32022
+)
+
+// Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
+type Eras struct {
+	// modern: it has answered server/discover as a modern server does. legacyOnly: it has not. modernOnly: it has refused
+	// initialize.
+	modern, legacyOnly, modernOnly atomic.Bool
+	// mortal: a child that was not asked to discover has ended in its handshake as well, so that asking is not why.
+	mortal atomic.Bool
+}
+
+// NeverDiscover notes that the server must not be asked to discover.
+func (e *Eras) NeverDiscover() { e.legacyOnly.Store(true) }
+
+// ErrEndedInDiscover says that the server ended when it was asked to discover, as some legacy servers do. It may be dialled
+// again, for a legacy connection.
+var ErrEndedInDiscover = errors.New("the server ended at server/discover")
+
+// negotiate finds an era that both sides speak, beginning with the one that Hello prefers unless the server is known to refuse it.
+func (c *Conn) negotiate(ctx context.Context, known *Eras) error {
+	if c.hello.Prefers == upstream.Modern && !known.legacyOnly.Load() || known.modernOnly.Load() {
+		return c.modernFirst(ctx, known)
+	}
+	return c.legacyFirst(ctx, known)
+}
+
+// legacyFirst begins with initialize, and asks to discover where a server refuses that as a modern one does.
+func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
+	refusal, err := c.initialize(ctx)
+	switch {
+	case errors.Is(err, errLoose):
+	case err != nil:
+		known.mortal.Store(c.Err() != nil)
+		return err
+	case refusal == nil:
+		return nil
+	case !looksModern(refusal):
+		return upstream.Fail(registry.FailStart, refusal, "The server refused initialize with the JSON-RPC error %d.", refusal.Code)
+	default:
+		err = refusal
+	}
+	info, again, discoverErr := c.discover(ctx)
+	switch {
+	case discoverErr != nil && errors.Is(err, errLoose), again != nil && errors.Is(err, errLoose):
+		return err
+	case discoverErr != nil:
+		return discoverErr
+	case again != nil:
+		return refusedBoth(refusal, again)
+	}
+	known.modern.Store(true)
+	known.modernOnly.Store(true)
+	c.know(info)
+	return nil
+}
+
+func refusedBoth(initialize, discover *jsonrpc.Error) error {
+	return upstream.Fail(registry.FailNotMCP, initialize,
+		"The server refused both initialize (JSON-RPC error %d) and server/discover (%d): it speaks no revision of MCP that is known here.", initialize.Code, discover.Code)
+}
+
+// modernFirst begins with server/discover, and goes on with initialize where the server does not answer as a modern one.
+func (c *Conn) modernFirst(ctx context.Context, known *Eras) error {
+	refusal, err := c.tryDiscover(ctx, known)
+	switch {
+	case err == nil && refusal == nil:
+		return nil
+	case c.Err() != nil && !known.modern.Load() && !known.mortal.Load():
+		return errors.Join(ErrEndedInDiscover, err)
+	case err != nil && !saysLegacy(err):
+		return err
+	case refusal != nil && !mayBeLegacy(refusal):
+		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", modernVersion, refusal.Code)
+	}
+	known.modern.Store(false) // another server may have taken its place
+	known.modernOnly.Store(false)
+	again, err := c.initialize(ctx)
+	switch {
+	case err != nil:
+		return err
+	case again != nil && refusal != nil:
+		return refusedBoth(again, refusal)
+	case again != nil:
+		return upstream.Fail(registry.FailStart, again, "The server refused initialize with the JSON-RPC error %d.", again.Code)
+	}
+	if !known.modern.Load() {
+		known.legacyOnly.Store(true)
+	}
+	return nil
+}
+
+// errSilent says that the server has kept silent about server/discover.
+var errSilent = errors.New("no answer to server/discover")
+
+// tryDiscover asks to discover, once more where the server wants another of its supported versions and that is the one. A
+// server that is not known to be modern is not waited for without end: what it says later counts for the next connection.
+func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, error) {
+	type outcome struct {
+		info    upstream.Info
+		refusal *jsonrpc.Error
+		err     error
+	}
+	answered := make(chan outcome, 1)
+	waiting, cancel := context.WithCancelCause(c.ctx)
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	go func() {
+		defer cancel(nil)
+		var o outcome
+		o.info, o.refusal, o.err = c.discover(waiting) //nolint:contextcheck // ends with ctx as long as that is waited for
+		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, modernVersion) {
+			o.info, o.refusal, o.err = c.discover(waiting) //nolint:contextcheck // as above
+		}
+		if o.err == nil && o.refusal == nil {
+			known.modern.Store(true)
+			known.legacyOnly.Store(false)
+		}
+		answered <- o
+	}()
+	var silent <-chan time.Time
+	if !known.modern.Load() {
+		timer := time.NewTimer(c.opts.DiscoverTimeout)
+		defer timer.Stop()
+		silent = timer.C
+	}
+	select {
+	case o := <-answered:
+		if o.err == nil && o.refusal == nil {
+			c.know(o.info)
+		}
+		return o.refusal, o.err
+	case <-silent:
+		stop() // the answer may still come, but nobody waits for it
+		return nil, errSilent
+	}
+}
+
+// saysLegacy says whether an error of server/discover is what a server of an earlier revision may have caused: silence, an
+// answer that is none, or one that does not name our version.
+func saysLegacy(err error) bool {
+	var e *upstream.Error
+	if errors.Is(err, errSilent) {
+		return true
+	}
+	return errors.As(err, &e) && slices.Contains([]registry.FailureReason{registry.FailNotMCP, registry.FailProtocol, registry.FailExited}, e.Reason)
+}
+
+// mayBeLegacy says whether a refusal of server/discover leaves room for initialize: a modern server's own errors do not,
+// but for versions of which some are spoken here (2026-07-28, Compatibility).
+func mayBeLegacy(refusal *jsonrpc.Error) bool {
+	switch refusal.Code {
+	case codeHeaderMismatch, codeMissingCapability:
+		return false
+	case codeUnsupportedVersion:
+		return slices.ContainsFunc(legacyVersions, func(v string) bool { return supports(refusal, v) })
+	}
+	return true
+}
+
+// supports says whether an error names a version among those that the server supports.
+func supports(refusal *jsonrpc.Error, version string) bool {
+	list, _ := jsonrpc.Member(refusal.Data, "supported")
+	for raw := range jsonrpc.Elements(list) {
+		if v, ok := jsonrpc.String(raw); ok && v == version {
+			return true
+		}
+	}
+	return false
+}
+
+// looksModern says whether a refusal of initialize is that of a server that only speaks revision 2026-07-28: the method is
+// unknown, its _meta is missing, or the version is.
+func looksModern(e *jsonrpc.Error) bool {
+	switch e.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
+		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+		return true
+	}
+	return false
+}
