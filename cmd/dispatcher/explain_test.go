@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 )
@@ -28,7 +29,7 @@ func TestExplainByARunningDispatcher(t *testing.T) {
 		t.Fatalf("registry init: %v, %s", err, stderr)
 	}
 	url, _ := serving(t, "--registry", file, "--stdio", "--", self)
-	untilAnswered(t, url, "said")
+	untilListed(t, url)
 	for name, tc := range map[string]struct {
 		args        []string
 		wantCode    exit
@@ -53,6 +54,26 @@ func TestExplainByARunningDispatcher(t *testing.T) {
 				t.Errorf("got %s (%v)", stdout, err)
 			}
 		})
+	}
+}
+
+// untilListed waits until the dispatcher has read the server's tools.
+func untilListed(t *testing.T, url string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		response, err := http.Get(strings.TrimSuffix(url, "mcp") + "api/mcp/tools")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode == http.StatusOK {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("the tools are not listed: %s", response.Status)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
