@@ -6,18 +6,23 @@ package streamable
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"net/http"
+	"sync"
+	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
 // listen keeps the stream open on which a server sends what belongs to no call (MCP 2025-11-25, Listening for Messages from
 // the Server). A server that offers none says so once and is not asked again. There is no time-out: such a stream may be
-// silent for hours, and the loss of its peer is TCP's to find.
-func (w *wire) listen() {
+// silent for hours, and the loss of its peer is TCP's to find. answered is called once the first request for it was answered.
+func (w *wire) listen(answered func()) {
+	defer answered()
 	lastID, failures := "", 0
 	for opened := false; w.conn.Context().Err() == nil; opened = true {
 		headers := map[string]string{}
@@ -25,6 +30,7 @@ func (w *wire) listen() {
 			headers[headerLastID] = lastID
 		}
 		resp, err := w.send(w.conn.Context(), http.MethodGet, nil, headers)
+		answered()
 		delay := min(firstDelay<<min(failures, 8), mostDelay)
 		failures++
 		switch {
@@ -54,6 +60,36 @@ func (w *wire) listen() {
 			return
 		}
 	}
+}
+
+// listenTimeout bounds the wait for the server's own stream. There are servers that answer GET with the first event alone.
+const listenTimeout = 500 * time.Millisecond
+
+// beginListening opens the server's own stream. Where the client can be asked for something it waits for that: servers of the
+// TypeScript SDK ask on this stream although a call is under way, and lose the question where it is not open yet.
+func (w *wire) beginListening(ctx context.Context, capabilities []byte) {
+	open := make(chan struct{})
+	go w.listen(sync.OnceFunc(func() { close(open) })) //nolint:contextcheck // the connection lives on after its caller
+	if !asks(capabilities) {
+		return
+	}
+	bound := time.NewTimer(listenTimeout)
+	defer bound.Stop()
+	select {
+	case <-open:
+	case <-bound.C:
+	case <-ctx.Done():
+	}
+}
+
+// asks says whether a client of these capabilities can be asked for something.
+func asks(capabilities []byte) bool {
+	for _, name := range []string{"elicitation", "sampling", "roots"} {
+		if _, ok := jsonrpc.Member(capabilities, name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // listens says whether the answer to GET is a stream, and closes it if not.

@@ -200,3 +200,32 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// A server may ask on its own stream although a call is under way, so that a connection whose client can be asked waits for
+// the stream; one whose client cannot be asked has no reason to.
+func TestConnectionsThatCanBeAskedWaitForTheServersStream(t *testing.T) {
+	for capabilities, wantWait := range map[string]bool{`{"elicitation":{}}`: true, `{"roots":{}}`: true, `{"experimental":{}}`: false} {
+		server := newFake()
+		arrived, release := make(chan struct{}), make(chan struct{})
+		var opened atomic.Bool
+		server.get = func(w http.ResponseWriter, r *http.Request) {
+			close(arrived)
+			<-release
+			opened.Store(true)
+			startStream(w)
+			<-r.Context().Done()
+		}
+		if wantWait {
+			go func() { <-arrived; close(release) }()
+		}
+		conn := dialWith(t, server, newRecorder(), upstream.Hello{Capabilities: []byte(capabilities)})
+		if opened.Load() != wantWait {
+			t.Errorf("%s: the stream is open: %t, want %t", capabilities, opened.Load(), wantWait)
+		}
+		if !wantWait {
+			<-arrived
+			close(release)
+		}
+		_ = conn.Close()
+	}
+}

@@ -49,7 +49,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 		return nil, err
 	}
 	if handler != nil && w.conn.Info().Era == upstream.Legacy {
-		go w.listen() //nolint:contextcheck // the connection lives on after its caller
+		w.beginListening(ctx, hello.Capabilities)
 	}
 	return w.conn, nil
 }
