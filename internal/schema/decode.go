@@ -50,14 +50,20 @@ type decoder struct {
 // decode reads one JSON value. Errors are errSyntax or *limitError.
 func decode(data []byte) (any, *shape, error) {
 	d := decoder{data: data, shape: shape{bytes: len(data)}}
+	v, err := d.whole()
+	return v, &d.shape, err
+}
+
+// whole reads the one value that there must be.
+func (d *decoder) whole() (any, error) {
 	v, err := d.value(0)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if d.space(); d.pos != len(d.data) {
-		return nil, nil, errSyntax
+		return nil, errSyntax
 	}
-	return v, &d.shape, nil
+	return v, nil
 }
 
 func (d *decoder) space() {
@@ -253,12 +259,13 @@ func pointer(tokens []string) string {
 // Decode reads one instance, which must have been accepted by jsonrpc.Check, into map[string]any, []any, string,
 // json.Number, bool and nil, within MaxDepth, MaxNumberDigits and MaxExponent. The error says where a limit is broken.
 func Decode(instance []byte) (any, error) {
-	v, _, err := decode(instance)
+	d := decoder{data: instance} // not by decode, whose shape would outlive it
+	v, err := d.whole()
+	if err == nil {
+		return v, nil
+	}
 	if limit := new(limitError); errors.As(err, &limit) && limit.path != "" {
 		return nil, fmt.Errorf("the value at %s %w", clip(limit.path, maxPathBytes), err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the value %w", err)
-	}
-	return v, nil
+	return nil, fmt.Errorf("the value %w", err)
 }

@@ -34,9 +34,10 @@ func (x *exchange) known(result []byte) bool {
 	if result == nil {
 		return true
 	}
-	task, _ := jsonrpc.Member(result, "task")
-	if x.Call.Method == MethodCallTool && jsonrpc.IsObject(task) {
-		return false
+	if x.Call.Method == MethodCallTool {
+		if task, _ := jsonrpc.Member(result, "task"); jsonrpc.IsObject(task) {
+			return false
+		}
 	}
 	switch input.TypeOf(result) {
 	case input.Complete:

@@ -17,18 +17,19 @@ import (
 // schema, is refused with results Enforce, reported with Warn, and passed with Off. A result with isError needs to fit no
 // schema, and neither does that of a tool without one.
 func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []schema.Violation) {
-	if fault := unreadable(result); fault != nil {
+	r := readResult(result)
+	if fault := r.unreadable(); fault != nil {
 		return badResult(tool, "is none that MCP knows", schema.Explain(fault), fault), fault
 	}
 	mode := e.policy().Validation.Results
 	if mode == registry.Off {
 		return nil, nil
 	}
-	violations := odd(result)
+	violations := r.odd()
 	what := "is not as MCP has it"
 	var broken error
-	if tool.OutputSchema != nil && !isErrorResult(result) {
-		misfits, err := e.resultViolations(tool, result)
+	if tool.OutputSchema != nil && !r.failed() {
+		misfits, err := e.resultViolations(tool, r.structured)
 		if len(violations) == 0 {
 			what = "does not fit the tool's own output schema"
 		}
@@ -44,6 +45,33 @@ func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []sche
 	return badResult(tool, what, reason, violations), violations
 }
 
+// result is what is looked at of a result, nil where absent. A result may have megabytes: it is read once for its members and
+// once for its blocks.
+type result struct {
+	content, isError, structured []byte
+	misshapen                    int // the first block that is no object; -1 if there is none
+	untyped                      []int // blocks without a type: the first of them
+}
+
+var resultMembers = []string{"content", "isError", "structuredContent"}
+
+func readResult(raw []byte) result {
+	var values [3][]byte
+	jsonrpc.Pick(raw, resultMembers, values[:])
+	r := result{content: values[0], isError: values[1], structured: values[2], misshapen: -1}
+	i := 0
+	for block := range jsonrpc.Elements(r.content) {
+		if r.misshapen < 0 && !jsonrpc.IsObject(block) {
+			r.misshapen = i
+		}
+		if kind, _ := jsonrpc.Member(block, "type"); !jsonrpc.IsString(kind) && len(r.untyped) < schema.MaxViolations {
+			r.untyped = append(r.untyped, i)
+		}
+		i++
+	}
+	return r
+}
+
 func badResult(tool catalog.Tool, what, reason string, violations []schema.Violation) *Refusal {
 	return &Refusal{
 		Kind: SerializationError, Stage: StageOutput, Tool: tool.Name, Reason: "InvalidResult", Violations: violations,
@@ -52,72 +80,55 @@ func badResult(tool catalog.Tool, what, reason string, violations []schema.Viola
 }
 
 // unreadable says why nobody could read a result: its content is no array of objects.
-func unreadable(result []byte) []schema.Violation {
-	content, ok := jsonrpc.Member(result, "content")
-	if !ok {
+func (r *result) unreadable() []schema.Violation {
+	switch {
+	case r.content == nil:
 		return nil
-	}
-	if !jsonrpc.IsArray(content) {
+	case !jsonrpc.IsArray(r.content):
 		return []schema.Violation{{Path: "/content", Keyword: "type", Message: "content is no array", Expected: "an array of content blocks"}}
-	}
-	i := 0
-	for block := range jsonrpc.Elements(content) {
-		if !jsonrpc.IsObject(block) {
-			return []schema.Violation{{
-				Path: fmt.Sprintf("/content/%d", i), Keyword: "type", Message: "a content block is no object", Expected: "an object with a type",
-			}}
-		}
-		i++
+	case r.misshapen >= 0:
+		return []schema.Violation{{
+			Path: fmt.Sprintf("/content/%d", r.misshapen), Keyword: "type", Message: "a content block is no object", Expected: "an object with a type",
+		}}
 	}
 	return nil
 }
 
 // odd says what MCP asks of a result and readers in the field do without: content (the TypeScript SDK takes none for an
 // empty array), the type of a block, and a boolean for isError.
-func odd(result []byte) []schema.Violation {
+func (r *result) odd() []schema.Violation {
 	var found []schema.Violation
-	content, ok := jsonrpc.Member(result, "content")
-	if !ok {
+	if r.content == nil {
 		found = append(found, schema.Violation{Keyword: "required", Message: "missing content", Expected: "content, an array that may be empty"})
 	}
-	i := 0
-	for block := range jsonrpc.Elements(content) {
-		if kind, _ := jsonrpc.Member(block, "type"); !jsonrpc.IsString(kind) {
-			found = append(found, schema.Violation{
-				Path: fmt.Sprintf("/content/%d", i), Keyword: "required", Message: "missing type", Expected: "the type of the content block",
-			})
-		}
-		i++
+	for _, i := range r.untyped {
+		found = append(found, schema.Violation{
+			Path: fmt.Sprintf("/content/%d", i), Keyword: "required", Message: "missing type", Expected: "the type of the content block",
+		})
 	}
-	if raw, ok := jsonrpc.Member(result, "isError"); ok {
-		if _, ok := jsonrpc.Bool(raw); !ok {
-			found = append(found, schema.Violation{Path: "/isError", Keyword: "type", Message: "isError is no boolean", Expected: "true or false"})
-		}
+	if _, ok := jsonrpc.Bool(r.isError); r.isError != nil && !ok {
+		found = append(found, schema.Violation{Path: "/isError", Keyword: "type", Message: "isError is no boolean", Expected: "true or false"})
 	}
 	return found
 }
 
-func (e *Engine) resultViolations(tool catalog.Tool, result []byte) ([]schema.Violation, error) {
+// failed says whether the server says that the call failed.
+func (r *result) failed() bool {
+	value, ok := jsonrpc.Bool(r.isError)
+	return ok && value
+}
+
+func (e *Engine) resultViolations(tool catalog.Tool, structured []byte) ([]schema.Violation, error) {
 	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
 	compiled, err := e.schemas.Get(tool.Digest, "outputSchema", tool.OutputSchema, opts)
 	if err != nil {
 		return nil, fmt.Errorf("the output schema cannot be checked: %w", err)
 	}
-	content, ok := jsonrpc.Member(result, "structuredContent")
-	if !ok {
+	if structured == nil {
 		return []schema.Violation{{
 			Keyword: "required", Message: "missing structuredContent",
 			Expected: "structuredContent, because the tool declares an outputSchema",
 		}}, nil
 	}
-	return compiled.Validate(content), nil
-}
-
-func isErrorResult(result []byte) bool {
-	raw, ok := jsonrpc.Member(result, "isError")
-	if !ok {
-		return false
-	}
-	value, ok := jsonrpc.Bool(raw)
-	return ok && value
+	return compiled.Validate(structured), nil
 }
