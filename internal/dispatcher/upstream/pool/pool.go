@@ -34,8 +34,9 @@ type Options struct {
 	// Spares are how many connections are kept started and ready for calls without a session, from the first such call
 	// on; negative means none.
 	Spares int
-	// MaxConns bounds the connections of sessions, of calls without a session, and the spares, together.
-	MaxConns int
+	// MaxConns bounds the connections of sessions, of calls without a session, and the spares, together. It is asked each time;
+	// nil means DefaultMaxConns.
+	MaxConns func() int
 	// IdleTimeout is after how long without a call the spares are ended.
 	IdleTimeout time.Duration
 	// Hello is what connections say that serve no session. Its Capabilities are not used: nobody is there to answer.
@@ -61,7 +62,9 @@ const (
 func (o Options) withDefaults() Options {
 	o.Isolation = cmp.Or(o.Isolation, registry.IsolationSession)
 	o.Spares = max(0, cmp.Or(o.Spares, DefaultSpares))
-	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
+	if o.MaxConns == nil {
+		o.MaxConns = func() int { return DefaultMaxConns }
+	}
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
 	o.Hello.Capabilities, o.Hello.Prefers = []byte("{}"), upstream.Modern
 	if o.ListChanged == nil {
@@ -94,9 +97,9 @@ type Pool struct {
 	ctx    context.Context // ends with the pool
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
-	modern atomic.Bool               // the server speaks 2026-07-28: who prefers that shares
-	only   atomic.Bool               // it speaks nothing else: everyone shares
-	slots  chan struct{}             // one element for each connection that is open or being opened
+	modern atomic.Bool // the server speaks 2026-07-28: who prefers that shares
+	only   atomic.Bool // it speaks nothing else: everyone shares
+	slots  *slots
 	ready  chan upstream.Conn        // the spares
 	used   atomic.Pointer[time.Time] // when the last call without a session came
 
@@ -114,7 +117,7 @@ func New(dialer upstream.Dialer, opts Options, log *slog.Logger) *Pool {
 	opts = opts.withDefaults()
 	p := &Pool{
 		dialer: dialer, opts: opts, log: log, open: map[upstream.Conn]bool{},
-		slots: make(chan struct{}, opts.MaxConns), ready: make(chan upstream.Conn, max(1, opts.Spares)),
+		slots: newSlots(opts.MaxConns), ready: make(chan upstream.Conn, max(1, opts.Spares)),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.shared = newShared(p)
@@ -221,13 +224,16 @@ func (p *Pool) spareOrSlot(ctx context.Context) (upstream.Conn, error) {
 			continue
 		default:
 		}
+		freed := p.slots.wait()
+		if p.slots.take() {
+			return nil, nil
+		}
 		select {
 		case conn := <-p.ready:
 			if alive(conn) {
 				return conn, nil
 			}
-		case p.slots <- struct{}{}:
-			return nil, nil
+		case <-freed:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", ErrNoCapacity, context.Cause(ctx))
 		case <-p.ctx.Done():
@@ -248,10 +254,8 @@ func alive(conn upstream.Conn) bool {
 // takeSlot makes room for a session, at the cost of a spare if need be.
 func (p *Pool) takeSlot() bool {
 	for {
-		select {
-		case p.slots <- struct{}{}:
+		if p.slots.take() {
 			return true
-		default:
 		}
 		spare := p.takeSpare()
 		if spare == nil {
@@ -280,12 +284,12 @@ func (p *Pool) dial(ctx context.Context, hello upstream.Hello, handler upstream.
 		err = errModern
 	}
 	if err != nil {
-		<-p.slots
+		p.slots.free()
 		return nil, err
 	}
 	if !p.admit(conn) {
 		p.end(conn)
-		<-p.slots
+		p.slots.free()
 		return nil, errClosed()
 	}
 	return conn, nil
@@ -320,7 +324,7 @@ func (p *Pool) admit(conn upstream.Conn) bool {
 	p.tasks.Go(func() {
 		<-conn.Done()
 		if p.forget(conn) {
-			<-p.slots
+			p.slots.free()
 		}
 	})
 	return true

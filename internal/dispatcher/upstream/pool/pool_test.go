@@ -47,6 +47,8 @@ func newFixture(t *testing.T, mood upstreamtest.Mood, opts Options) *fixture {
 	return f
 }
 
+func atMost(n int) func() int { return func() int { return n } }
+
 type recorder struct{ notices chan upstream.Event }
 
 func newRecorder() *recorder { return &recorder{make(chan upstream.Event, 100)} }
@@ -120,7 +122,7 @@ func TestSessionsHaveTheirOwnChildren(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) { // G-69
-	f := newFixture(t, upstreamtest.Good, Options{MaxConns: 1, Spares: -1})
+	f := newFixture(t, upstreamtest.Good, Options{MaxConns: atMost(1), Spares: -1})
 	conn, release := f.session(t, nil)
 	if _, _, err := f.Session(t.Context(), upstream.Hello{}, nil); !errors.Is(err, ErrNoCapacity) {
 		t.Errorf("error %v, want ErrNoCapacity", err)
@@ -136,8 +138,23 @@ func TestConnectionsAreBounded(t *testing.T) { // G-69
 	release()
 }
 
+func TestTheBoundMayChange(t *testing.T) {
+	most := 1
+	f := newFixture(t, upstreamtest.Good, Options{MaxConns: func() int { return most }, Spares: -1})
+	f.session(t, nil)
+	if _, _, err := f.Session(t.Context(), upstream.Hello{}, nil); !errors.Is(err, ErrNoCapacity) {
+		t.Errorf("error %v, want ErrNoCapacity", err)
+	}
+	most = 2
+	f.session(t, nil)
+	most = 1 // nothing is taken away
+	if _, _, err := f.Session(t.Context(), upstream.Hello{}, nil); !errors.Is(err, ErrNoCapacity) {
+		t.Errorf("error %v, want ErrNoCapacity", err)
+	}
+}
+
 func TestSlotsComeBack(t *testing.T) {
-	f := newFixture(t, upstreamtest.ExitOnInit, Options{MaxConns: 1, Spares: -1})
+	f := newFixture(t, upstreamtest.ExitOnInit, Options{MaxConns: atMost(1), Spares: -1})
 	for range 3 {
 		if _, _, err := f.Session(t.Context(), upstream.Hello{}, nil); errors.Is(err, ErrNoCapacity) || err == nil {
 			t.Errorf("error %v, want that of the child", err)
@@ -207,7 +224,7 @@ func TestIdleSparesAreEnded(t *testing.T) {
 }
 
 func TestASessionTakesTheRoomOfASpare(t *testing.T) {
-	f := newFixture(t, upstreamtest.Good, Options{Spares: 1, MaxConns: 2})
+	f := newFixture(t, upstreamtest.Good, Options{Spares: 1, MaxConns: atMost(2)})
 	_, release := f.anonymous(t)
 	f.spares(1)
 	_, releaseSession := f.session(t, nil)
@@ -216,7 +233,7 @@ func TestASessionTakesTheRoomOfASpare(t *testing.T) {
 }
 
 func TestManyCallsAtOnce(t *testing.T) { // G-63
-	f := newFixture(t, upstreamtest.Good, Options{MaxConns: 4, Spares: 2})
+	f := newFixture(t, upstreamtest.Good, Options{MaxConns: atMost(4), Spares: 2})
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
@@ -345,7 +362,7 @@ func TestEachCallerOfAServerOfBothErasHasItsOwn(t *testing.T) {
 }
 
 func TestCloseEndsWhatIsWaiting(t *testing.T) {
-	f := newFixture(t, upstreamtest.Good, Options{MaxConns: 1, Spares: -1})
+	f := newFixture(t, upstreamtest.Good, Options{MaxConns: atMost(1), Spares: -1})
 	conn, _ := f.session(t, nil)
 	result := make(chan error)
 	go func() {

@@ -20,9 +20,7 @@ func (p *Pool) refill() {
 		p.tasks.Go(p.tend)
 	}
 	for len(p.ready)+p.filling < p.opts.Spares {
-		select {
-		case p.slots <- struct{}{}:
-		default:
+		if !p.slots.take() {
 			return
 		}
 		p.filling++
