@@ -182,6 +182,9 @@ type MCPServerSpec struct {
 	// audit says what is recorded of calls, and what happens when it can't be.
 	// +optional
 	Audit Audit `json:"audit,omitzero"`
+	// telemetry says where the dispatcher sends what it observes.
+	// +optional
+	Telemetry Telemetry `json:"telemetry,omitzero"`
 	// ruleSets names RuleSets of this namespace that govern this server, beside
 	// those that select it themselves. One that is missing or does not compile
 	// denies every call until it is there. Example: [no-secrets].

@@ -96,6 +96,9 @@ func serve(ctx context.Context, args []string, e env) error {
 	if f.drainTimeout == 0 {
 		options.DrainTimeout = map[bool]time.Duration{true: podDrain, false: deskDrain}[f.probe != ""]
 	}
+	if options.Telemetry, err = telemetry(e.getenv); err != nil {
+		return err
+	}
 	switch {
 	case f.stdio:
 		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})

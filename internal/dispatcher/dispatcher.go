@@ -54,6 +54,8 @@ type Options struct {
 	DrainSettle, DrainTimeout time.Duration
 	// ShowRules lets dry runs name every rule.
 	ShowRules bool
+	// Telemetry is where spans go.
+	Telemetry Telemetry
 	// Audit takes the audit records, a JSON line each.
 	Audit io.Writer
 	Log   *slog.Logger
@@ -82,6 +84,7 @@ type Dispatcher struct {
 	counters *upstream.Counters
 	pipeline *pipeline.Pipeline
 	backends backends
+	tracers  tracers
 	watcher  *watch.Watcher
 	front    *front.Handler
 	rest     *rest.Handler
@@ -99,7 +102,7 @@ type Dispatcher struct {
 // New puts a dispatcher together. It does nothing until Run.
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
-	d.backends = backends{dispatcher: d}
+	d.backends, d.tracers.dispatcher = backends{dispatcher: d}, d
 	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now,
 		Tag: d.handover.Tag()})
@@ -119,6 +122,7 @@ func (d *Dispatcher) apply(s *registry.Snapshot) error {
 	if err := d.backends.use(s.Document()); err != nil {
 		return err
 	}
+	d.tracers.use(s.Document())
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
 	return nil
@@ -183,5 +187,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	cancel()
 	d.release()
 	tasks.Wait()
+	d.tracers.close()
 	return err
 }

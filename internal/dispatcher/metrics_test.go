@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,4 +149,32 @@ func TestDriftIsCounted(t *testing.T) {
 	if strings.Contains(body, "toolgate_catalogue_age_seconds -1") {
 		t.Error("the catalogue has no age")
 	}
+}
+
+// The document's collector gets the spans; where it cannot be reached, calls pass and the spans are counted as dropped.
+func TestSpansGoWhereTheDocumentSays(t *testing.T) {
+	var paths sync.Map
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a test of what spans hold is beside the package that makes them
+		paths.Store(r.URL.Path, true)
+	}))
+	defer collector.Close()
+	r := start(t, &spawner{}, func(d *registry.Document) { d.Telemetry.OTLPEndpoint = collector.URL + "/otlp/" })
+	eventually(t, "ready", r.ready)
+	counted := func(name string) bool {
+		_, body := r.get(r.admin + "/metrics")
+		return regexp.MustCompile(`(?m)^` + name + ` [1-9]`).MatchString(body)
+	}
+	r.call("echo", `{"text":"x"}`)
+	eventually(t, "spans are exported", func() bool { return counted("toolgate_spans_exported_total") })
+	if _, ok := paths.Load("/otlp/v1/traces"); !ok {
+		t.Error("the spans went elsewhere")
+	}
+	collector.Close()
+	if answer := r.call("echo", `{"text":"x"}`); !strings.Contains(answer, "done") {
+		t.Errorf("a call without a collector: %s", answer)
+	}
+	eventually(t, "spans are dropped", func() bool { return counted("toolgate_spans_dropped_total") })
+	r.write(nil) // no collector any more
+	eventually(t, "the document is in force", func() bool { return r.state().Registry.Sequence == r.sequence })
 }

@@ -11,6 +11,8 @@ func (d *Dispatcher) observe() {
 	m.CounterFunc("toolgate_child_starts_held_back_total", "Connections that were refused because the server had failed to start several times in a row.", c.HeldBack.Load)
 	m.CounterFunc("toolgate_stdout_noise_total", "Lines on the server's standard output that were not JSON-RPC.", c.StdoutNoise.Load)
 	m.CounterFunc("toolgate_upstream_dropped_total", "Messages of the server that its connection had no owner for.", c.DroppedMessages.Load)
+	m.CounterFunc("toolgate_spans_exported_total", "Spans that reached the collector.", d.tracers.counters.Exported.Load)
+	m.CounterFunc("toolgate_spans_dropped_total", "Spans that did not.", d.tracers.counters.Dropped.Load)
 	m.GaugeFunc("toolgate_queue_depth", "Messages that wait for room towards the server.", func() float64 { return float64(c.Waiting.Load()) })
 	m.GaugeFunc("toolgate_trusted", "1 while destructive tools may be called.", func() float64 {
 		e := d.pipeline.Engine()

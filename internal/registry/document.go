@@ -26,11 +26,19 @@ type Document struct {
 	Server   Server   `json:"server"`
 	Upstream Upstream `json:"upstream"`
 	Policy   Policy   `json:"policy"`
+	// Telemetry is where spans go.
+	Telemetry Telemetry `json:"telemetry,omitzero"`
 	// Revisions holds the admitted tools of every revision that still has a pod, by the revision's name. A dispatcher
 	// uses only its own; an absent revision denies every call.
 	Revisions map[string]Revision `json:"revisions"`
 	// RuleSets are the sets that govern this server, sorted by name.
 	RuleSets []rules.Set `json:"ruleSets,omitempty"`
+}
+
+// Telemetry is where a dispatcher sends what it observes.
+type Telemetry struct {
+	// OTLPEndpoint is the base URL of a collector that speaks OTLP over HTTP, such as http://collector:4318; empty for none.
+	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
 }
 
 // Server is who the server is: what rules see as `server`, and what REST answers say.

@@ -110,6 +110,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a fraction":                      {`"sequence":7`, `"sequence":7.5`, "sequence"},
 		"a mode that is none":             {`"arguments":"Enforce"`, `"arguments":"enforce"`, `policy.validation.arguments "enforce" is not one of`},
 		"a failure of audit that is none": {`"validation":{`, `"audit":{"onFailure":"Ignore"},"validation":{`, `policy.audit.onFailure "Ignore" is not one of`},
+		"a collector that is no URL":      {`"upstream":{`, `"telemetry":{"otlpEndpoint":"collector:4318"},"upstream":{`, `telemetry.otlpEndpoint "collector:4318" is not an http or https URL`},
 		"an empty redaction":              {`"validation":{`, `"audit":{"redact":[""]},"validation":{`, `policy.audit.redact/0 is empty`},
 		"a transport that is none":        {`"transport":"stdio"`, `"transport":"pigeon"`, `upstream.transport "pigeon" is not one of`},
 		"one tool twice":                  {`"name":"read"`, `"name":"delete"`, `revisions/r1 has tool "delete" twice`},

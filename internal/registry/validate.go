@@ -24,6 +24,9 @@ func (d *Document) Validate() error {
 	if d.Server.Name == "" {
 		add("server.name is empty")
 	}
+	if e := d.Telemetry.OTLPEndpoint; e != "" && !strings.HasPrefix(e, "http://") && !strings.HasPrefix(e, "https://") {
+		add("telemetry.otlpEndpoint %q is not an http or https URL", e)
+	}
 	faults = append(faults, d.Upstream.faults()...)
 	faults = append(faults, d.Policy.faults()...)
 	for name, rev := range d.Revisions {

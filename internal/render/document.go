@@ -47,6 +47,7 @@ func Document(in DocumentInput) (*registry.Document, error) {
 		},
 		Upstream:  upstream(s),
 		Policy:    policy(s),
+		Telemetry: registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
 		Revisions: map[string]registry.Revision{},
 		RuleSets:  ruleSets(in),
 	}

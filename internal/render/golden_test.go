@@ -97,6 +97,7 @@ func listening() *mcpv1alpha1.MCPServer {
 		Dispatcher: mcpv1alpha1.DispatcherSettings{LogLevel: "debug", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}},
 		Gating:     mcpv1alpha1.Gating{Destructive: mcpv1alpha1.GateConfirm},
 		Confirm:    mcpv1alpha1.Confirm{By: mcpv1alpha1.ConfirmByCaller, TTLSeconds: new(int32(120))},
+		Telemetry:  mcpv1alpha1.Telemetry{OTLPEndpoint: "http://collector.observability:4318"},
 		Audit:      mcpv1alpha1.Audit{Payloads: mcpv1alpha1.PayloadsArguments, Redact: []string{"iban", "/a/b"}, OnFailure: mcpv1alpha1.AuditBlock},
 		Service:    mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}},
 	})

@@ -116,6 +116,7 @@ var loosening = map[string]class{
 	"MCPServer.validation.arguments":           strictness,
 	"MCPServer.validation.results":             strictness,
 	"MCPServer.validation.formats":             looser("Assert", "Annotate"),
+	"MCPServer.telemetry.otlpEndpoint":         neutral,
 	"MCPServer.audit.payloads":                 neutral,
 	"MCPServer.audit.redact":                   neutral,
 	"MCPServer.audit.onFailure":                looser("Block", "BlockDestructive", "Continue"),

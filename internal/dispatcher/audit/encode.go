@@ -75,6 +75,7 @@ func appendRecord(dst []byte, r *Record, previous []byte) []byte {
 		dst = append(append(append(dst, `,"prev":"`...), previous...), '"')
 	}
 	dst = text(dst, `,"trace_id":`, r.TraceID)
+	dst = optional(dst, `,"span_id":`, r.Span)
 	dst = optional(dst, `,"parent":`, r.Parent)
 	dst = text(dst, `,"caller":`, r.Caller)
 	dst = optional(dst, `,"client":`, r.Client)

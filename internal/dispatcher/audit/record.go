@@ -49,6 +49,7 @@ type Record struct {
 	Previous string `json:"prev,omitempty"`
 
 	TraceID string `json:"trace_id"`
+	Span    string `json:"span_id,omitempty"`
 	Parent  string `json:"parent,omitempty"`
 	Caller  string `json:"caller"`
 	Client  string `json:"client,omitempty"`

@@ -145,10 +145,11 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 	call.ProtocolVersion, call.Client = version, c.Claimed
 	traceparent, _ := jsonrpc.String(in.MetaMember("traceparent"))
 	request := &pipeline.Request{
-		Call: call, Params: pipeline.Forwardable(in.Message), Trace: pipeline.NewTrace(traceparent),
+		Call: call, Params: pipeline.Forwardable(in.Message), ID: in.ID.Raw(), Trace: pipeline.NewTrace(traceparent),
 		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
 		Client: pipeline.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
 	}
+	request.Trace.Ambient = in.http.Header.Get("Traceparent")
 	if in.Method == pipeline.MethodListTools {
 		request.Cursor = in.Param("cursor")
 	}

@@ -31,7 +31,8 @@ var codes = map[int64]bool{
 	-31010: true, -31011: true, -31012: true, -31013: true,
 }
 
-func knownMethod(method string) string {
+// KnownMethod is the method where it is one of MCP, else Other.
+func KnownMethod(method string) string {
 	if methods[method] {
 		return method
 	}

@@ -87,14 +87,14 @@ func (op Operation) labels() []string {
 	if op.Method == "tools/call" {
 		name = "execute_tool"
 	}
-	return []string{knownMethod(op.Method), name, op.Tool, errorType, code, knownVersion(op.ProtocolVersion), op.Transport}
+	return []string{KnownMethod(op.Method), name, op.Tool, errorType, code, knownVersion(op.ProtocolVersion), op.Transport}
 }
 
 // Served counts one request of a client.
 func (m *Metrics) Served(op Operation) {
 	seconds := op.Duration.Seconds()
 	m.serverDuration.WithLabelValues(op.labels()...).Observe(seconds)
-	m.exchanges.WithLabelValues(knownMethod(op.Method)).Inc()
+	m.exchanges.WithLabelValues(KnownMethod(op.Method)).Inc()
 	m.exchangeTime.Observe(seconds)
 }
 

@@ -14,6 +14,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 )
@@ -42,6 +43,10 @@ type exchange struct {
 	startedAs uint64
 	// sent says that the server may have begun to act on the call.
 	sent bool
+
+	// span is that of the request, client that of the request to the server; both nil where none are made.
+	span, client *tracing.Span
+	spanID       string
 
 	// held is what the request uses until it ends; a call that is parked takes it along.
 	held holding
@@ -73,6 +78,7 @@ func (h *holding) end() {
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
 func (p *Pipeline) Do(ctx context.Context, r *Request) Answer {
 	x := &exchange{Pipeline: p, Request: r, engine: p.engine.Load(), start: p.Now()}
+	x.beginSpan()
 	if !p.flight.Begin() {
 		return x.end(Answer{Refusal: Draining()})
 	}
@@ -223,6 +229,7 @@ func (x *exchange) timeout() time.Duration { return cmp.Or(x.decision.Timeout, d
 
 // forward sends the request and waits for the answer, no longer than the decision allows.
 func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
+	x.beginForward(conn)
 	if x.questions != nil && x.era == upstream.Legacy {
 		return x.park(ctx, conn)
 	}
@@ -277,9 +284,11 @@ func TransportRefusal(err error, tool string) *policy.Refusal {
 	return refusal
 }
 
-// end writes the record and the metrics of an answer.
+// end writes the record and the metrics of an answer, and ends its span.
 func (x *exchange) end(a Answer) Answer {
-	x.record(a, x.outcome(a))
+	outcome := x.outcome(a)
+	x.record(a, outcome)
+	x.endSpan(a, outcome)
 	return a
 }
 

@@ -76,17 +76,24 @@ func (p *Pipeline) countRefusal(r *policy.Refusal) {
 	}
 }
 
-// forwarded counts one request to the server.
+// forwarded counts one request to the server, and ends its span.
 func (x *exchange) forwarded(a Answer, version string, took time.Duration) {
-	transport := metrics.TCP
-	if x.engine.Snapshot().Document().Upstream.Transport == registry.TransportStdio {
-		transport = metrics.Pipe
-	}
-	op := metrics.Operation{Method: x.Call.Method, Tool: x.toolLabel(), ProtocolVersion: version, Transport: transport, Duration: took}
+	op := metrics.Operation{Method: x.Call.Method, Tool: x.toolLabel(), ProtocolVersion: version, Transport: x.transport(), Duration: took}
 	if a.Refusal != nil {
 		op.Failure.Code = a.Refusal.Kind.Code()
 	} else {
 		op.Failure = x.failure(a, x.outcome(a))
 	}
 	x.Metrics.Forwarded(op)
+	if x.client != nil {
+		x.client.End(x.ending(a, op.Failure))
+	}
+}
+
+// transport is network.transport of OpenTelemetry's conventions for the way to the server.
+func (x *exchange) transport() string {
+	if x.engine.Snapshot().Document().Upstream.Transport == registry.TransportStdio {
+		return metrics.Pipe
+	}
+	return metrics.TCP
 }

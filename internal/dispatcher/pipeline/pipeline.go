@@ -19,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -53,6 +54,7 @@ type Pipeline struct {
 	schemas  *registry.SchemaCache
 	engine   atomic.Pointer[policy.Engine]
 	payloads atomic.Pointer[audit.Payloads]
+	tracer   atomic.Pointer[tracing.Tracer]
 	lastPoll atomic.Pointer[time.Time]
 	limits   limits
 	lists    lists

@@ -368,7 +368,7 @@ func TestForwardable(t *testing.T) {
 
 func TestTrace(t *testing.T) {
 	good := "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	if got := NewTrace(good); got != (Trace{ID: "0af7651916cd43dd8448eb211c80319c", Parent: "b7ad6b7169203331"}) {
+	if got := NewTrace(good); got != (Trace{ID: "0af7651916cd43dd8448eb211c80319c", Parent: "b7ad6b7169203331", Context: good}) {
 		t.Errorf("got %+v", got)
 	}
 	for _, bad := range []string{"", "00-0-0-01", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

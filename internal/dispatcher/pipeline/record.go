@@ -54,7 +54,7 @@ func (x *exchange) mustRecord() bool {
 // base is what all records of an exchange share.
 func (x *exchange) base(outcome audit.Outcome) audit.Record {
 	r := audit.Record{
-		Time: x.Now().UTC(), TraceID: x.Trace.ID, Parent: x.Trace.Parent,
+		Time: x.Now().UTC(), TraceID: x.Trace.ID, Span: x.spanID, Parent: x.Trace.Parent,
 		Caller: x.Caller.name(), Client: x.Caller.Client,
 		Server: x.ServerName(), Method: x.Call.Method, Tool: x.Call.Tool, Outcome: outcome,
 		ToolDigest: x.decision.Tool.Digest,

@@ -27,6 +27,8 @@ type Request struct {
 	Call policy.Call
 	// Params are forwarded as they are, but for what Forwardable takes out.
 	Params []byte
+	// ID is the request's id as JSON, for its span.
+	ID []byte
 	// Caller is who asks, for limits and records.
 	Caller Caller
 	Trace  Trace
@@ -58,6 +60,9 @@ func (c Caller) name() string { return "anonymous@" + c.Address }
 // Trace is the request's place in a distributed trace (W3C Trace Context): hex, Parent empty where there is none.
 type Trace struct {
 	ID, Parent string
+	// Context is the whole traceparent that ID and Parent are from, State the tracestate where it does not stand in the
+	// params, Ambient the traceparent of the HTTP request that brought this one.
+	Context, State, Ambient string
 }
 
 // NewTrace takes the trace of a traceparent (`00-<32 hex>-<16 hex>-<2 hex>`), or begins one where that is absent or invalid.
@@ -65,7 +70,7 @@ func NewTrace(traceparent string) Trace {
 	if traceparent != "" {
 		parts := strings.Split(traceparent, "-")
 		if len(parts) == 4 && len(parts[0]) == 2 && isHex(parts[1], 32) && isHex(parts[2], 16) && parts[0] != "ff" {
-			return Trace{ID: parts[1], Parent: parts[2]}
+			return Trace{ID: parts[1], Parent: parts[2], Context: traceparent}
 		}
 	}
 	var id [16]byte

@@ -74,8 +74,9 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 	}
 	request := &pipeline.Request{
 		Call: call, Params: append(params, '}'), Source: h.Anonymous,
-		Caller: pipeline.Caller{Address: edge.Address(r)}, Trace: pipeline.NewTrace(r.Header.Get("traceparent")),
+		Caller: pipeline.Caller{Address: edge.Address(r)}, Trace: pipeline.NewTrace(r.Header.Get("Traceparent")),
 	}
+	request.Trace.State = r.Header.Get("Tracestate")
 	answer := h.Pipeline.Do(context.WithoutCancel(r.Context()), request)
 	switch {
 	case answer.Refusal != nil:

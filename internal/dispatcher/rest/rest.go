@@ -121,7 +121,7 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, status int, ref
 // fail answers with a REST error.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, refusal *policy.Refusal, traceID string) {
 	if traceID == "" {
-		traceID = pipeline.NewTrace(r.Header.Get("traceparent")).ID
+		traceID = pipeline.NewTrace(r.Header.Get("Traceparent")).ID
 	}
 	h.write(w, status, errorBody{errorObject{
 		Code: codes[refusal.Kind], Message: refusal.Message, TraceID: traceID, Timestamp: h.Now().UTC().Format(time.RFC3339Nano),

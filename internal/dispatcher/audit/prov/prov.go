@@ -119,6 +119,7 @@ func (w *Writer) record(id string, r *audit.Record, caller, server, activity str
 		property{"toolgate:tool", optional(r.Tool)},
 		property{"toolgate:toolDigest", optional(r.ToolDigest)},
 		property{"toolgate:client", optional(r.Client)},
+		property{"toolgate:span", optional(r.Span)},
 		property{"toolgate:parentSpan", optional(r.Parent)},
 		property{"toolgate:errorKind", optional(string(r.Kind))},
 		property{"toolgate:reason", optional(r.Reason)},

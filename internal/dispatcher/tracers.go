@@ -1,0 +1,85 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dispatcher
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/tracing"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// lastSpans bounds the sending of what is queued when a tracer ends.
+const lastSpans = 3 * time.Second
+
+// Telemetry is where spans go unless the document names a collector.
+type Telemetry struct {
+	// TracesURL takes spans over OTLP/HTTP; empty for none.
+	TracesURL string
+	// Headers go with every request to a collector.
+	Headers map[string]string
+}
+
+// tracers hold the tracer in use, and those that still send their last spans.
+type tracers struct {
+	dispatcher *Dispatcher
+	counters   tracing.Counters
+
+	mu      sync.Mutex
+	url     string
+	current *tracing.Tracer
+	closed  bool
+	ending  sync.WaitGroup
+}
+
+// use traces to the collector of the document, or to the one of the options, from the next request on.
+func (t *tracers) use(doc *registry.Document) {
+	o := t.dispatcher.opts
+	url := o.Telemetry.TracesURL
+	if endpoint := doc.Telemetry.OTLPEndpoint; endpoint != "" {
+		url = strings.TrimSuffix(endpoint, "/") + "/v1/traces"
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || url == t.url {
+		return
+	}
+	var next *tracing.Tracer
+	if url != "" {
+		var err error
+		next, err = tracing.New(tracing.Options{URL: url, Headers: o.Telemetry.Headers, Service: "toolgate-dispatcher", Namespace: doc.Server.Namespace,
+			Version: o.Version, Instance: o.PodUID, Server: doc.Server.Name, Counters: &t.counters, Log: o.Log.With("part", "tracing")})
+		if err != nil {
+			o.Log.Error("no spans are made", "err", err)
+		}
+	}
+	t.replace(url, next)
+}
+
+// replace puts a tracer in use and ends the one before. mu is held.
+func (t *tracers) replace(url string, next *tracing.Tracer) {
+	old := t.current
+	t.url, t.current = url, next
+	t.dispatcher.pipeline.UseTracer(next)
+	if old == nil {
+		return
+	}
+	t.ending.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
+		defer cancel()
+		old.Shutdown(ctx)
+	})
+}
+
+// close ends tracing, and waits for the last spans.
+func (t *tracers) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.replace("", nil)
+	t.mu.Unlock()
+	t.ending.Wait()
+}

@@ -1,0 +1,266 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tracing
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// collector takes spans, as OTLP/HTTP has it.
+type collector struct {
+	*httptest.Server
+	status int
+	hold   chan struct{} // if set, answers wait for it
+
+	mu       sync.Mutex
+	header   http.Header
+	path     string
+	resource map[string]string
+	spans    []*tracepb.Span
+}
+
+func collect(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{status: http.StatusOK}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // whoever sent it has given up
+		}
+		if c.hold != nil {
+			<-c.hold
+		}
+		var data tracepb.TracesData
+		if err := proto.Unmarshal(body, &data); err != nil {
+			t.Error(err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.header, c.path = r.Header, r.URL.Path
+		for _, rs := range data.ResourceSpans {
+			c.resource = attributes(rs.Resource.Attributes)
+			for _, ss := range rs.ScopeSpans {
+				c.spans = append(c.spans, ss.Spans...)
+			}
+		}
+		w.WriteHeader(c.status)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func attributes[A interface{ GetKey() string }](all []A) map[string]string {
+	out := map[string]string{}
+	for _, a := range all {
+		if v, ok := any(a).(interface{ String() string }); ok {
+			_, value, _ := strings.Cut(v.String(), "value:")
+			value = strings.Trim(strings.NewReplacer("{string_value:", "", "{int_value:", "", "}", "", `"`, "").Replace(value), " ")
+			out[a.GetKey()] = value
+		}
+	}
+	return out
+}
+
+func tracer(t *testing.T, c *collector, counters *Counters) *Tracer {
+	t.Helper()
+	tr, err := New(Options{URL: c.URL + "/v1/traces", Headers: map[string]string{"X-Key": "k"}, Service: "toolgate-dispatcher", Namespace: "ns",
+		Version: "v1", Instance: "uid", Server: "files", Counters: counters, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+const (
+	traceID = "0af7651916cd43dd8448eb211c80319c"
+	parent  = "00-" + traceID + "-b7ad6b7169203331-01"
+	ambient = "00-11111111111111111111111111111111-2222222222222222-01"
+)
+
+func TestSpansAsTheConventionsHaveThem(t *testing.T) {
+	c := collect(t)
+	var counters Counters
+	tr := tracer(t, c, &counters)
+	at := time.Unix(1000, 0)
+	server := tr.Serve(Request{Name: "tools/call echo", Method: "tools/call", Tool: "echo", ProtocolVersion: "2025-11-25", ID: []byte(`"a\u0041"`),
+		Client: "10.0.0.7", Parent: parent, State: "vendor=1", Ambient: ambient, Start: at})
+	client := server.Call(Upstream{ProtocolVersion: "2025-06-18", Transport: "pipe", Start: at.Add(time.Second)})
+	params := client.Inject([]byte(`{"name":"echo","_meta":{"baggage":"a=b","tracestate":"old","x":1},"arguments":{"n":1.0}}`))
+	client.End(Ending{At: at.Add(2 * time.Second)})
+	server.End(Ending{ErrorType: "-31010", Code: "-31010", Message: "no", Stage: "gate", Reason: "Untrusted", At: at.Add(3 * time.Second)})
+	gotTrace, serverID := server.IDs()
+	_, clientID := client.IDs()
+	tr.Shutdown(t.Context())
+
+	want := `{"name":"echo","_meta":{"baggage":"a=b","tracestate":"vendor=1","x":1,"traceparent":"00-` + traceID + "-" + clientID + `-01"},"arguments":{"n":1.0}}`
+	if string(params) != want || gotTrace != traceID {
+		t.Errorf("forwarded %s\nwant %s", params, want)
+	}
+	if c.path != "/v1/traces" || c.header.Get("Content-Type") != "application/x-protobuf" || c.header.Get("X-Key") != "k" {
+		t.Errorf("sent to %s with %v", c.path, c.header)
+	}
+	if diff := cmp.Diff(map[string]string{"service.name": "toolgate-dispatcher", "service.namespace": "ns", "service.version": "v1",
+		"service.instance.id": "uid", "toolgate.server": "files"}, c.resource); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.spans) != 2 || counters.Exported.Load() != 2 || counters.Dropped.Load() != 0 {
+		t.Fatalf("%d spans, %d counted", len(c.spans), counters.Exported.Load())
+	}
+	call, serve := c.spans[0], c.spans[1]
+	if call.Kind != tracepb.Span_SPAN_KIND_CLIENT || hex.EncodeToString(call.ParentSpanId) != serverID || call.Name != "tools/call echo" ||
+		call.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET || call.EndTimeUnixNano-call.StartTimeUnixNano != 1e9 {
+		t.Errorf("client span %v", call)
+	}
+	if serve.Kind != tracepb.Span_SPAN_KIND_SERVER || hex.EncodeToString(serve.ParentSpanId) != "b7ad6b7169203331" || serve.TraceState != "vendor=1" ||
+		serve.Status.Code != tracepb.Status_STATUS_CODE_ERROR || serve.Status.Message != "no" {
+		t.Errorf("server span %v", serve)
+	}
+	if len(serve.Links) != 1 || hex.EncodeToString(serve.Links[0].SpanId) != "2222222222222222" {
+		t.Errorf("links %v", serve.Links)
+	}
+	if diff := cmp.Diff(map[string]string{
+		"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "gen_ai.operation.name": "execute_tool", "mcp.protocol.version": "2025-11-25",
+		"jsonrpc.request.id": "aA", "client.address": "10.0.0.7", "network.transport": "tcp", "network.protocol.name": "http",
+		"error.type": "-31010", "rpc.response.status_code": "-31010", "toolgate.stage": "gate", "toolgate.reason": "Untrusted",
+	}, attributes(serve.Attributes)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "gen_ai.operation.name": "execute_tool",
+		"mcp.protocol.version": "2025-06-18", "network.transport": "pipe"}, attributes(call.Attributes)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestContextsThatAreNone(t *testing.T) {
+	c := collect(t)
+	tr := tracer(t, c, new(Counters))
+	for name, tc := range map[string]struct {
+		parent, state string
+		wantSampled   bool
+	}{
+		"none":                         {"", "", true},
+		"an invalid one":               {"00-xyz", "vendor=1", true},
+		"an invalid state":             {parent, "=,=;", true},
+		"one that nobody wants to see": {"00-" + traceID + "-b7ad6b7169203331-00", "", false},
+	} {
+		s := tr.Serve(Request{Name: "ping", Method: "ping", Parent: tc.parent, State: tc.state, Start: time.Unix(1, 0)})
+		params := string(s.Call(Upstream{Start: time.Unix(1, 0)}).Inject(nil))
+		flags := map[bool]string{true: `-01"}}`, false: `-00"}}`}[tc.wantSampled]
+		if !strings.HasPrefix(params, `{"_meta":{"traceparent":"00-`) || !strings.HasSuffix(params, flags) {
+			t.Errorf("%s: forwarded %s", name, params)
+		}
+		if sameTrace := strings.Contains(params, traceID); sameTrace != strings.HasPrefix(tc.parent, "00-"+traceID) {
+			t.Errorf("%s: forwarded %s", name, params)
+		}
+		s.End(Ending{At: time.Unix(2, 0)})
+	}
+	tr.Shutdown(t.Context())
+	if len(c.spans) != 3 {
+		t.Errorf("%d spans, want those of the three that are sampled", len(c.spans))
+	}
+}
+
+// A collector that hangs holds nothing up: what does not fit the queue is dropped and counted, and the end is bounded.
+func TestACollectorThatHangs(t *testing.T) {
+	c := collect(t)
+	c.hold = make(chan struct{})
+	defer close(c.hold)
+	var counters Counters
+	tr := tracer(t, c, &counters)
+	const spans = maxQueue + 2*maxBatch + 100
+	for range spans {
+		tr.Serve(Request{Name: "ping", Method: "ping", Start: time.Unix(1, 0)}).End(Ending{At: time.Unix(1, 0)})
+	}
+	if counters.Dropped.Load() == 0 {
+		t.Error("nothing was dropped")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tr.Shutdown(ended)
+	if counters.Exported.Load() != 0 || counters.Dropped.Load() != spans {
+		t.Errorf("%d exported and %d dropped of %d", counters.Exported.Load(), counters.Dropped.Load(), spans)
+	}
+	tr.Serve(Request{Name: "ping", Method: "ping"}).End(Ending{})
+	if counters.Dropped.Load() != spans+1 {
+		t.Error("a span after the end is not counted")
+	}
+}
+
+func TestACollectorThatRefuses(t *testing.T) {
+	c := collect(t)
+	c.status = http.StatusServiceUnavailable
+	var counters Counters
+	tr := tracer(t, c, &counters)
+	tr.Serve(Request{Name: "ping", Method: "ping"}).End(Ending{})
+	tr.Shutdown(t.Context())
+	if counters.Exported.Load() != 0 || counters.Dropped.Load() != 1 {
+		t.Errorf("%d exported, %d dropped", counters.Exported.Load(), counters.Dropped.Load())
+	}
+}
+
+func TestAttributesAreBounded(t *testing.T) {
+	c := collect(t)
+	tr := tracer(t, c, new(Counters))
+	tr.Serve(Request{Name: "x", Method: strings.Repeat("m", 1<<20), URI: strings.Repeat("u", 1<<20)}).End(Ending{})
+	tr.Shutdown(t.Context())
+	for key, value := range attributes(c.spans[0].Attributes) {
+		if len(value) > maxAttribute {
+			t.Errorf("%s has %d bytes", key, len(value))
+		}
+	}
+}
+
+func TestOffCostsNothing(t *testing.T) {
+	params := []byte(`{"name":"echo"}`)
+	var off *Tracer
+	if n := testing.AllocsPerRun(100, func() {
+		s := off.Serve(Request{Name: "ping", Method: "ping", ID: params})
+		call := s.Call(Upstream{Transport: "pipe"})
+		params = call.Inject(params)
+		call.End(Ending{})
+		s.End(Ending{})
+	}); n != 0 {
+		t.Errorf("%v allocations for no span", n)
+	}
+	off.Shutdown(t.Context())
+}
+
+func BenchmarkCall(b *testing.B) {
+	q := newQueue(discard{}, new(Counters), slog.New(slog.DiscardHandler))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
+	tr := &Tracer{queue: q, tracer: provider.Tracer("b")}
+	params := []byte(`{"name":"echo","arguments":{"text":"x"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := tr.Serve(Request{Name: "tools/call echo", Method: "tools/call", Tool: "echo", ProtocolVersion: "2025-11-25", ID: []byte("1"), Client: "10.0.0.7"})
+		call := s.Call(Upstream{Transport: "pipe"})
+		_ = call.Inject(params)
+		call.End(Ending{})
+		s.End(Ending{})
+	}
+	tr.Shutdown(b.Context())
+}
+
+// discard takes spans and does nothing.
+type discard struct{}
+
+func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discard) Shutdown(context.Context) error                             { return nil }
