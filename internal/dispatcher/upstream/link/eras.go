@@ -89,7 +89,7 @@ func (c *Conn) modernFirst(ctx context.Context, known *Eras) error {
 		return nil
 	case c.Err() != nil && !known.modern.Load() && !known.mortal.Load():
 		return errors.Join(ErrEndedInDiscover, err)
-	case err != nil && !saysLegacy(err):
+	case err != nil && (c.Err() != nil || !saysLegacy(err)):
 		return err
 	case refusal != nil && !mayBeLegacy(refusal):
 		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", modernVersion, refusal.Code)
@@ -123,7 +123,7 @@ func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, er
 		err     error
 	}
 	answered := make(chan outcome, 1)
-	waiting, cancel := context.WithCancelCause(c.ctx)
+	waiting, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // the end of the connection ends it too, and says why
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	go func() {
 		defer cancel(nil)
