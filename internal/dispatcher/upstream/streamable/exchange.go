@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -56,7 +57,8 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 		cancel()
 		return w.broken(ctx, err)
 	}
-	body := bufio.NewReader(resp.Body)
+	body := readers.Get().(*bufio.Reader)
+	body.Reset(resp.Body)
 	if resp.StatusCode == http.StatusOK && isStream(resp, body) {
 		if err := w.adopt(resp, p); err != nil {
 			cancel()
@@ -67,6 +69,10 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 	}
 	defer cancel()
 	defer resp.Body.Close() //nolint:errcheck // what matters was read
+	defer func() {
+		body.Reset(nil)
+		readers.Put(body) // a stream keeps its own
+	}()
 	if resp.StatusCode != http.StatusOK {
 		return w.refused(resp, p)
 	}
@@ -75,6 +81,9 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 	}
 	return w.document(ctx, body, p)
 }
+
+// readers are for answers that are no streams: their memory would be most of what such an answer takes.
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
 // adopt takes the session id that the answer to initialize may carry.
 func (w *wire) adopt(resp *http.Response, p *link.Call) error {

@@ -1,0 +1,272 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plain carries requests over kept TCP connections in HTTP/1.1, without TLS, proxies or upgrades: to a server in the
+// same pod, that is. Messages are read and written by net/http; a request is carried out by the goroutine that makes it, where
+// net/http's own Transport hands it from one to another three times, which costs more than the rest.
+//
+// It owns the connections and their reuse. It knows nothing of MCP and imports nothing of this project.
+package plain
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxBody is the longest body of a request that is taken, in bytes: it surely fits the buffers between the two sides, so that
+// it can be written before anything is read, also to a server that answers before it has read it.
+const MaxBody = 16 << 10
+
+// Transport is an http.RoundTripper for http URLs. It is safe for concurrent use. The zero value keeps no connections.
+type Transport struct {
+	// Dialer opens connections.
+	Dialer net.Dialer
+	// MaxIdle is how many unused connections are kept, for IdleTimeout at most.
+	MaxIdle     int
+	IdleTimeout time.Duration
+	// MaxHeaderBytes bounds the head of an answer.
+	MaxHeaderBytes int64
+
+	mu   sync.Mutex
+	idle []*conn // the one that was used last is at the end
+	// sweeping says that a look at the idle connections is due.
+	sweeping bool
+}
+
+// conn is one connection. One request at a time uses it.
+type conn struct {
+	net.Conn
+	in    *bufio.Reader
+	head  io.LimitedReader // what in reads from
+	out   *bufio.Writer
+	since time.Time // it has been idle
+
+	raw  syscall.RawConn
+	peek func(fd uintptr) bool
+	open bool // what peek found
+}
+
+// errHeader says that the head of an answer is too long.
+var errHeader = errors.New("the headers of the answer are too long")
+
+// RoundTrip makes one request. Its body must have MaxBody bytes at most. Like net/http's, it sends a request again only where
+// nothing of it can have reached the server.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close() //nolint:errcheck // it is in memory
+	}
+	c, err := t.take(req)
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{transport: t, conn: c}
+	x.stop = context.AfterFunc(req.Context(), c.interrupt)
+	resp, err := x.run(req)
+	if err == nil {
+		return resp, nil
+	}
+	x.end(false)
+	if ctxErr := req.Context().Err(); ctxErr != nil {
+		return nil, ctxErr
+	}
+	return nil, err
+}
+
+// take gives a kept connection that the server has not closed, or a new one.
+func (t *Transport) take(req *http.Request) (*conn, error) {
+	for {
+		c := t.pop()
+		if c == nil {
+			break
+		}
+		if time.Since(c.since) < t.IdleTimeout && c.quiet() {
+			return c, nil
+		}
+		_ = c.Close() // it is of no use any more
+	}
+	address := req.URL.Host
+	if req.URL.Port() == "" {
+		address = net.JoinHostPort(req.URL.Hostname(), "80")
+	}
+	tcp, err := t.Dialer.DialContext(req.Context(), "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(tcp)
+}
+
+func (t *Transport) pop() *conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle) == 0 {
+		return nil
+	}
+	last := len(t.idle) - 1
+	c := t.idle[last]
+	t.idle[last] = nil
+	t.idle = t.idle[:last]
+	return c
+}
+
+func newConn(tcp net.Conn) (*conn, error) {
+	c := &conn{Conn: tcp, out: bufio.NewWriter(tcp)}
+	c.head.R = tcp
+	c.in = bufio.NewReader(&c.head)
+	system, ok := tcp.(syscall.Conn)
+	if !ok {
+		return nil, errors.Join(errors.New("not a connection of the system"), tcp.Close())
+	}
+	var err error
+	if c.raw, err = system.SyscallConn(); err != nil {
+		return nil, errors.Join(err, tcp.Close())
+	}
+	c.peek = func(fd uintptr) bool {
+		var b [1]byte
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		c.open = errors.Is(err, unix.EAGAIN)
+		return true
+	}
+	return c, nil
+}
+
+// quiet says whether an idle connection is open and has nothing to say: a server that closes it, or sends what nobody has
+// asked for, must not be asked over it.
+func (c *conn) quiet() bool {
+	c.open = false
+	return c.raw.Read(c.peek) == nil && c.open
+}
+
+// interrupt lets whoever reads or writes return at once.
+func (c *conn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) } // an error is that it is closed
+
+// keep puts a connection back that its request has left in order.
+func (t *Transport) keep(c *conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle) >= t.MaxIdle {
+		_ = c.Close() // one too many
+		return
+	}
+	c.since = time.Now()
+	t.idle = append(t.idle, c)
+	if !t.sweeping {
+		t.sweeping = true
+		time.AfterFunc(t.IdleTimeout, t.sweep)
+	}
+}
+
+// sweep closes what has been idle for too long, and looks again while there is anything left.
+func (t *Transport) sweep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.idle[:0]
+	for _, c := range t.idle {
+		if time.Since(c.since) < t.IdleTimeout {
+			kept = append(kept, c)
+		} else {
+			_ = c.Close() // nobody uses it
+		}
+	}
+	clear(t.idle[len(kept):])
+	t.idle = kept
+	if t.sweeping = len(kept) > 0; t.sweeping {
+		time.AfterFunc(t.IdleTimeout, t.sweep)
+	}
+}
+
+// CloseIdleConnections closes the connections that no request uses.
+func (t *Transport) CloseIdleConnections() {
+	for c := t.pop(); c != nil; c = t.pop() {
+		_ = c.Close() // nobody uses it
+	}
+}
+
+// exchange is one request with its answer.
+type exchange struct {
+	transport *Transport
+	*conn
+	stop func() bool // of the watch over the request's context
+	once sync.Once
+}
+
+// run writes the request and reads the head of the answer.
+func (x *exchange) run(req *http.Request) (*http.Response, error) {
+	if err := req.Write(x.out); err != nil {
+		return nil, err
+	}
+	if err := x.out.Flush(); err != nil {
+		return nil, err
+	}
+	for {
+		x.head.N = x.transport.MaxHeaderBytes
+		resp, err := http.ReadResponse(x.in, req)
+		if err != nil {
+			if x.head.N <= 0 {
+				return nil, errHeader
+			}
+			return nil, err
+		}
+		if resp.StatusCode >= 100 && resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
+			continue // the answer proper follows
+		}
+		x.head.N = math.MaxInt64
+		keep := !resp.Close && !req.Close
+		if resp.Body == http.NoBody {
+			x.end(keep)
+			return resp, nil
+		}
+		resp.Body = &body{ReadCloser: resp.Body, exchange: x, keep: keep, ctx: req.Context()}
+		return resp, nil
+	}
+}
+
+// end gives the connection back, or closes it. It is kept where the answer was read to its end, nothing follows it, and the
+// request's context has not ended, which might interrupt the next one.
+func (x *exchange) end(keep bool) {
+	x.once.Do(func() {
+		if stopped := x.stop(); keep && stopped && x.in.Buffered() == 0 {
+			x.transport.keep(x.conn)
+			return
+		}
+		_ = x.conn.Close() // of no use any more
+	})
+}
+
+// body is the body of an answer.
+type body struct {
+	io.ReadCloser
+	*exchange
+	keep bool
+	ctx  context.Context
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		b.end(b.keep)
+	default:
+		b.end(false)
+		if ctxErr := b.ctx.Err(); ctxErr != nil {
+			err = ctxErr
+		}
+	}
+	return n, err
+}
+
+// Close gives the rest of the answer up.
+func (b *body) Close() error {
+	b.end(false)
+	return nil
+}
