@@ -40,7 +40,7 @@ const (
 // Shared time-outs: soon is for what a user waits for at the keyboard, eventually for what takes pods.
 const (
 	soon       = 10 * time.Second
-	eventually = 90 * time.Second
+	eventually = 4 * time.Minute
 	poll       = 50 * time.Millisecond
 )
 
