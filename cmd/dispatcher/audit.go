@@ -10,15 +10,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit/prov"
 	"toolgate.dev/toolgate/internal/dispatcher/audit/trail"
 )
 
-// exitNotWhole is the exit code for an audit file in which something is missing or changed.
-const exitNotWhole = exit(2)
+// errNotWhole is the exit code for an audit file in which something is missing or changed.
+const errNotWhole = exit(2)
 
 // auditCommand reads audit records: it writes them in another form, or, as `audit verify`, says whether all are there.
 func auditCommand(ctx context.Context, args []string, e env) error {
@@ -125,7 +124,7 @@ func whole(s *trail.Summary) error {
 	if s.Whole() {
 		return nil
 	}
-	return exitNotWhole
+	return errNotWhole
 }
 
 // summaryText is the last line of a verification.
@@ -142,7 +141,7 @@ func readTrail(args []string, e env, v trail.Visitor) (trail.Summary, error) {
 	if len(args) > 1 {
 		return trail.Summary{}, fmt.Errorf("audit reads one file, not %d: join them first, in their order", len(args))
 	}
-	var in io.Reader = e.stdin
+	in := e.stdin
 	if len(args) == 1 && args[0] != "-" {
 		file, err := os.Open(args[0])
 		if err != nil {

@@ -22,8 +22,8 @@ import (
 
 // The exit codes of explain beside 0, the call would be let through, and 1, it could not tell.
 const (
-	exitRefused = exit(2)
-	exitConfirm = exit(3)
+	errRefused = exit(2)
+	errConfirm = exit(3)
 )
 
 // explainFlags are those of `dispatcher explain`.
@@ -132,9 +132,9 @@ func verdict(e rest.Evaluation) error {
 	case e.Verdict == rest.VerdictAllow:
 		return nil
 	case e.Verdict == rest.VerdictDeny:
-		return exitRefused
+		return errRefused
 	case e.Verdict == rest.VerdictConfirm:
-		return exitConfirm
+		return errConfirm
 	default:
 		return fmt.Errorf("explain: the verdict %q is not known here", e.Verdict)
 	}

@@ -39,9 +39,9 @@ func TestExplainByARunningDispatcher(t *testing.T) {
 		"a call that reads":          {[]string{url, "say", `{"text":"x"}`}, 0, rest.VerdictAllow, ""},
 		"at the dispatcher's root":   {[]string{strings.TrimSuffix(url, "mcp"), "say", `{"text":"x"}`}, 0, rest.VerdictAllow, ""},
 		"by its qualified name":      {[]string{url, "my_server.say", `{"text":"x"}`}, 0, rest.VerdictAllow, ""},
-		"arguments that do not fit":  {[]string{url, "say"}, exitRefused, rest.VerdictDeny, "InvalidArguments"},
-		"a tool that may destroy":    {[]string{url, "ask"}, exitRefused, rest.VerdictDeny, "Untrusted"},
-		"arguments that are no JSON": {[]string{url, "say", `{"text":`}, exitRefused, rest.VerdictDeny, "NotStrict"},
+		"arguments that do not fit":  {[]string{url, "say"}, errRefused, rest.VerdictDeny, "InvalidArguments"},
+		"a tool that may destroy":    {[]string{url, "ask"}, errRefused, rest.VerdictDeny, "Untrusted"},
+		"arguments that are no JSON": {[]string{url, "say", `{"text":`}, errRefused, rest.VerdictDeny, "NotStrict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, err := run(t.Context(), append([]string{"explain", "--output", "json", "--url"}, tc.args...)...)

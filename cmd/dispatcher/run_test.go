@@ -30,7 +30,7 @@ const playServer = "TOOLGATE_TEST_PLAY_SERVER"
 
 func TestMain(m *testing.M) {
 	switch {
-	case len(os.Args) > 1 && os.Args[1] == "launch":
+	case len(os.Args) > 1 && (os.Args[1] == "launch" || os.Args[1] == "serve"):
 		if err := Run(context.Background(), os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -88,7 +89,7 @@ func serve(ctx context.Context, args []string, e env) error {
 	options := dispatcher.Options{
 		RegistryPath: f.registry, Revision: f.revision, Version: version, PodUID: e.getenv("POD_UID"),
 		AllowHosts: f.allowHosts, AllowOrigins: f.allowOrigins, DrainTimeout: f.drainTimeout,
-		Audit: e.stdout, Log: log, Now: time.Now, ShowRules: f.probe == "",
+		Audit: patiently(e.stdout), Log: log, Now: time.Now, ShowRules: f.probe == "",
 	}
 	if f.probe != "" {
 		options.DrainSettle = podSettle
@@ -113,6 +114,9 @@ func serve(ctx context.Context, args []string, e env) error {
 	if options.Replicas, err = f.replicas(e, options.Listeners.MCP); err != nil {
 		return err
 	}
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE) // records that nobody reads any more are an error, not the end of the process
+	defer signal.Stop(broken)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	return dispatcher.New(options).Run(ctx)

@@ -28,6 +28,7 @@ type Log struct {
 	previous []byte // hash of the last line, as a record names it
 	line     []byte // the last line; its memory is used again
 	lost     uint64
+	torn     bool // the last line was written in part: what comes next must not be taken for its end
 }
 
 // mac is an HMAC under the log's key, and room for its sum.
@@ -64,8 +65,9 @@ func (l *Log) Digest(value []byte) string {
 	return string(digest[:])
 }
 
-// Write appends one record to the chain, and gives its sequence. A record that cannot be written is counted, the next one that can is preceded by
-// a gap record, and the error is returned so that the caller can refuse what must not happen unrecorded.
+// Write appends one record to the chain, and gives its sequence. A record that cannot be written is counted, the next one
+// that can is preceded by a gap record, and the error is returned so that the caller can refuse what must not happen
+// unrecorded.
 func (l *Log) Write(r Record) (sequence uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +95,14 @@ func (l *Log) append(r *Record) error {
 	if l.line = line; cap(line) > 4*MaxLine {
 		l.line = nil // one unusual record must not hold its memory for ever
 	}
-	if _, err := l.out.Write(line); err != nil {
+	if l.torn {
+		if _, err := l.out.Write([]byte{'\n'}); err != nil {
+			return err
+		}
+		l.torn = false
+	}
+	if n, err := l.out.Write(line); err != nil {
+		l.torn = n > 0
 		return err
 	}
 	sum := sha256.Sum256(line)

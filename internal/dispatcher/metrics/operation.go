@@ -81,13 +81,13 @@ func (f Failure) Labels() (errorType, code string) {
 	return text, text
 }
 
-func (op Operation) labels() []string {
-	errorType, code := op.Failure.Labels()
+func (o Operation) labels() []string {
+	errorType, code := o.Failure.Labels()
 	name := ""
-	if op.Method == "tools/call" {
+	if o.Method == "tools/call" {
 		name = "execute_tool"
 	}
-	return []string{KnownMethod(op.Method), name, op.Tool, errorType, code, knownVersion(op.ProtocolVersion), op.Transport}
+	return []string{KnownMethod(o.Method), name, o.Tool, errorType, code, knownVersion(o.ProtocolVersion), o.Transport}
 }
 
 // Served counts one request of a client.

@@ -78,7 +78,7 @@ func (h *holding) end() {
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
 func (p *Pipeline) Do(ctx context.Context, r *Request) Answer {
 	x := &exchange{Pipeline: p, Request: r, engine: p.engine.Load(), start: p.Now()}
-	x.beginSpan()
+	x.beginSpan() //nolint:contextcheck // a span outlives its request where the call is parked
 	if !p.flight.Begin() {
 		return x.end(Answer{Refusal: Draining()})
 	}

@@ -103,21 +103,21 @@ func (c *checker) chain(line []byte, r *audit.Record) {
 }
 
 // compare says what is wrong with a record after the one that was read before it; the kind is empty where nothing is.
-func (at *run) compare(r *audit.Record, known bool) (string, Kind) {
-	next := at.sequence + 1
+func (p *run) compare(r *audit.Record, known bool) (string, Kind) {
+	next := p.sequence + 1
 	switch {
 	case r.Sequence > next && !known:
 		return fmt.Sprintf("the file begins with record %d of run %q: %s before it are not here", r.Sequence, r.Run, records(r.Sequence-1)), Missing
 	case r.Sequence > next:
 		return fmt.Sprintf("%s between line %d (record %d) and this one (record %d) are missing",
-			records(r.Sequence-next), at.line, at.sequence, r.Sequence), Missing
+			records(r.Sequence-next), p.line, p.sequence, r.Sequence), Missing
 	case r.Sequence < next:
-		return fmt.Sprintf("record %d stands after record %d of line %d: it is repeated or out of order", r.Sequence, at.sequence, at.line), Repeated
-	case r.Previous != at.hash && !known:
+		return fmt.Sprintf("record %d stands after record %d of line %d: it is repeated or out of order", r.Sequence, p.sequence, p.line), Repeated
+	case r.Previous != p.hash && !known:
 		return fmt.Sprintf("the first record of run %q names one before it: it was changed", r.Run), Changed
-	case r.Previous != at.hash:
+	case r.Previous != p.hash:
 		return fmt.Sprintf("record %d does not carry the hash of record %d in line %d: one of the two was changed after it was written",
-			r.Sequence, at.sequence, at.line), Changed
+			r.Sequence, p.sequence, p.line), Changed
 	}
 	return "", ""
 }

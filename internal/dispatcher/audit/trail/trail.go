@@ -96,20 +96,19 @@ func nextLine(in *bufio.Reader) ([]byte, error) {
 // line looks at one line.
 func (c *checker) line(line []byte) error {
 	text := bytes.TrimRight(line, "\r\n")
-	if !bytes.HasPrefix(text, []byte("{")) {
+	if !bytes.HasPrefix(text, []byte("{")) || len(line) > audit.MaxLine { // no record is longer; one that was made so is missing
 		c.Other++
 		return nil
 	}
-	var members map[string]json.RawMessage
-	err := json.Unmarshal(text, &members)
-	if err == nil && members["run"] == nil && members["seq"] == nil {
+	r, kind := parse(text)
+	switch kind {
+	case foreign:
 		c.Other++
 		return nil
-	}
-	var r audit.Record
-	if err != nil || json.Unmarshal(text, &r) != nil {
+	case broken:
 		c.found(Finding{Kind: Cut, Line: c.Lines, Message: fmt.Sprintf("the line is no whole record: it was cut or changed; %d bytes are left", len(text))})
 		return nil
+	case whole:
 	}
 	c.Records++
 	c.chain(line, &r)
@@ -117,4 +116,28 @@ func (c *checker) line(line []byte) error {
 		return nil
 	}
 	return c.visitor.Record(Entry{Line: c.Lines, Raw: text, Record: r})
+}
+
+// shape is what a line turned out to be.
+type shape uint8
+
+const (
+	whole shape = iota
+	foreign
+	broken
+)
+
+// parse reads a record. An object that has neither run nor seq is of another log.
+func parse(text []byte) (r audit.Record, kind shape) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil {
+		return r, broken
+	}
+	if members["run"] == nil && members["seq"] == nil {
+		return r, foreign
+	}
+	if json.Unmarshal(text, &r) != nil {
+		return r, broken
+	}
+	return r, whole
 }

@@ -77,6 +77,8 @@ func TestFindings(t *testing.T) {
 		"two runs, one line each in turn":       {interleave(lines, other), nil},
 		"lines of another log between":          {slices.Insert(slices.Clone(lines), 2, `{"time":"x","level":"INFO","msg":"drained"}`+"\n", "panic: no\n", "\n", `7`+"\n", `null`+"\n"), nil},
 		"an endless line of another log":        {slices.Insert(slices.Clone(lines), 2, strings.Repeat("x", 200_000)+"\n"), nil},
+		"an endless object of another log":      {slices.Insert(slices.Clone(lines), 2, `{"msg":"`+strings.Repeat("x", 200_000)+"\"}\n"), nil},
+		"a record that was made longer":         {replace(lines, 3, `"tool":"echo"`, `"tool":"`+strings.Repeat("x", audit.MaxLine)+`"`), []string{"line 5: Missing: 1 record"}},
 		"no line break at the end":              {append(slices.Clone(lines[:5]), strings.TrimSuffix(lines[5], "\n")), nil},
 		"the last record is missing":            {lines[:5], nil}, // the chain cannot show that
 		"a record is missing":                   {slices.Delete(slices.Clone(lines), 3, 4), []string{"line 4: Missing: 1 record between line 3 (record 3) and this one (record 5)"}},
@@ -145,5 +147,40 @@ func TestSummary(t *testing.T) {
 	_, err = trail.Read(strings.NewReader(lines[0]), trail.Visitor{Record: func(trail.Entry) error { return stop }})
 	if !errors.Is(err, stop) {
 		t.Errorf("got %v, want the visitor's error", err)
+	}
+}
+
+// half is a writer that takes the first half of a line and then fails, while down is set.
+type half struct {
+	bytes.Buffer
+	down bool
+}
+
+func (h *half) Write(p []byte) (int, error) {
+	if !h.down {
+		return h.Buffer.Write(p)
+	}
+	n, _ := h.Buffer.Write(p[:len(p)/2])
+	return n, errors.New("disk full")
+}
+
+// A line that was written in part must not swallow the one after it.
+func TestALineWrittenInPart(t *testing.T) {
+	var out half
+	log := audit.New(&out)
+	for i := range 4 {
+		out.down = i == 1
+		if _, err := log.Write(audit.Record{Server: "s", Outcome: audit.Success}); (err != nil) != out.down {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	s, err := trail.Read(&out, trail.Visitor{Found: func(f trail.Finding) { got = append(got, f.String()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"line 2: Cut", "line 3: Gap: 1 record could not be written"}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) || s.Records != 4 {
+		t.Errorf("found %q in %+v, want %q", got, s, want)
 	}
 }
