@@ -122,6 +122,9 @@ func over(t testing.TB, c *child, transport registry.TransportType) *registry.Do
 		handler, path = server.SSE(), "/sse"
 	case registry.TransportWebSocket:
 		handler = server.WebSocket()
+	case registry.TransportStreamableHTTP:
+	case registry.TransportStdio:
+		t.Fatal("a server over stdio is started by the dispatcher")
 	}
 	web := httptest.NewServer(handler)
 	t.Cleanup(func() {

@@ -16,8 +16,8 @@ import (
 // else's unless all share one process on purpose.
 func TestStateStaysWithItsOwner(t *testing.T) {
 	for isolation, want := range map[registry.Isolation]string{
-		registry.IsolationSession: "a1 b1 a2 b2 a3 x1 x1 x1",
-		registry.IsolationShared:  "a1 b2 a3 b4 a5 x6 x7 x8",
+		registry.IsolationSession: "a1 b1 a2 b2 a3 x1 y1 z1",
+		registry.IsolationShared:  "a1 b2 a3 b4 a5 x6 y7 z8",
 	} {
 		t.Run(string(isolation), func(t *testing.T) {
 			c := newChild(t, scripted.Good, scripted.Count)
@@ -29,7 +29,7 @@ func TestStateStaysWithItsOwner(t *testing.T) {
 			for _, caller := range []struct {
 				name string
 				*client
-			}{{"a", a}, {"b", b}, {"a", a}, {"b", b}, {"a", a}, {"x", d.anonymous()}, {"x", d.anonymous()}, {"x", d.anonymous()}} {
+			}{{"a", a}, {"b", b}, {"a", a}, {"b", b}, {"a", a}, {"x", d.anonymous()}, {"y", d.anonymous()}, {"z", d.anonymous()}} {
 				var result struct{ Content []struct{ Text string } }
 				if err := json.Unmarshal(caller.call("count", `{}`).Result, &result); err != nil || len(result.Content) != 1 {
 					t.Fatalf("%s: %v", caller.name, err)

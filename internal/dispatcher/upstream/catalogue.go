@@ -56,7 +56,7 @@ func (c *Catalogue) Find(name string) (tool *CatalogueTool, twice bool) {
 // LeastTTL is below what no server can make a list be read again: one that says 0 would have each call wait for it.
 const LeastTTL = 5 * time.Second
 
-// Lasts is how long a catalogue may be believed where at most most is allowed.
+// Lasts is how long a catalogue may be believed where most is the longest that is allowed.
 func (c *Catalogue) Lasts(most time.Duration) time.Duration {
 	if c.TTL == 0 {
 		return most

@@ -52,7 +52,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 	}
 	w := &wire{dialer: d}
 	w.conn = link.New(d.Options, d.log, hello, handler, w)
-	if err := w.open(ctx); err != nil { //nolint:contextcheck // the stream lives on after its caller
+	if err := w.open(ctx); err != nil {
 		w.conn.Fail(err)
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (w *wire) Shut() {}
 var errStart = errors.New("the server named no endpoint in time")
 
 // open opens the stream, waits for the endpoint and goes on reading. The error is the caller's own, or an *upstream.Error.
-func (w *wire) open(ctx context.Context) error {
+func (w *wire) open(ctx context.Context) error { //nolint:contextcheck // the stream lives on after its caller
 	limited, cancel := context.WithTimeoutCause(ctx, w.StartTimeout, errStart)
 	defer cancel()
 	streaming, end := context.WithCancel(w.conn.Context())
@@ -101,7 +101,7 @@ func (w *wire) open(ctx context.Context) error {
 			return
 		}
 		defer body.Close() //nolint:errcheck // the stream is over
-		w.read(reader)
+		w.read(reader)     //nolint:contextcheck // the stream lives on after its caller
 	}()
 	select {
 	case err := <-opened:

@@ -21,7 +21,7 @@ import (
 // call does not wait for the answer to the POST.
 func (w *wire) Exchange(_ context.Context, p *link.Call, message []byte) error {
 	p.MarkSent()
-	go func() {
+	go func() { //nolint:contextcheck // a message on its way is not torn up: the server is told of a cancellation
 		if err := w.post(w.conn.Context(), message, p); err != nil && !p.Settled() {
 			w.conn.Settle(p, link.Answer{Err: upstream.AsError(err, registry.FailNotMCP)})
 		}
@@ -40,7 +40,7 @@ func (w *wire) post(ctx context.Context, message []byte, p *link.Call) error {
 	if info := w.agreed.Load(); info != nil && info.ProtocolVersion != "" {
 		header.Set("Mcp-Protocol-Version", info.ProtocolVersion)
 	}
-	resp, err := w.Send(limited, origin.Request{Method: http.MethodPost, Target: w.target, Body: message, Header: header})
+	resp, err := w.Send(limited, origin.Request{Method: http.MethodPost, Target: w.target, Body: message, Header: header}) //nolint:bodyclose // Discard closes it
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && w.conn.Context().Err() == nil:

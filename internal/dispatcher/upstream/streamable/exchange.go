@@ -261,7 +261,7 @@ func (s *stream) delay(failures int) time.Duration {
 func (w *wire) Tell(ctx context.Context, message []byte) error {
 	limited, cancel := context.WithTimeout(ctx, w.StartTimeout)
 	defer cancel()
-	resp, err := w.send(limited, http.MethodPost, message, nil)
+	resp, err := w.send(limited, http.MethodPost, message, nil) //nolint:bodyclose // Discard closes it
 	if err != nil {
 		return w.broken(ctx, err)
 	}

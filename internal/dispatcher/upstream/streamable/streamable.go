@@ -86,7 +86,7 @@ func (w *wire) Shut() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	resp, err := w.send(ctx, http.MethodDelete, nil, nil)
+	resp, err := w.send(ctx, http.MethodDelete, nil, nil) //nolint:bodyclose // Discard closes it
 	if err != nil {
 		w.log.Debug("The server was not told of the session's end", "error", origin.Reason(err))
 		return

@@ -61,9 +61,9 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 	}
 	w := &wire{dialer: d, socket: socket, queue: make(chan frame, queueLength)}
 	w.conn = link.New(d.Options, d.log, hello, handler, w)
-	go w.read() //nolint:contextcheck // the connection lives on after its caller
-	go w.write()
-	go w.ping()
+	go w.read()  //nolint:contextcheck,gosec // the connection lives on after its caller
+	go w.write() //nolint:contextcheck // as above
+	go w.ping()  //nolint:contextcheck // as above
 	if err := w.conn.Start(ctx, &d.eras); err != nil {
 		return nil, err
 	}

@@ -241,7 +241,7 @@ func TestDialFails(t *testing.T) {
 		"an answer that is no such": {handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Upgrade", "x")
 			w.Header().Set("Connection", "Upgrade")
-			w.WriteHeader(101)
+			w.WriteHeader(http.StatusSwitchingProtocols)
 		}), want: registry.FailNotMCP, says: "RFC 6455"},
 	} {
 		t.Run(name, func(t *testing.T) {
