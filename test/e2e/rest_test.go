@@ -15,6 +15,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -60,6 +61,13 @@ var _ = Describe("At rest", func() {
 		restartManager(ctx)
 		Consistently(func() []string { return writesOfManager()[len(quiet):] }).
 			WithTimeout(restingTime).WithPolling(10 * time.Second).Should(BeEmpty())
+		By("leaving the machine to the next spec")
+		Expect(kube.DeleteAllOf(ctx, &mcpv1alpha1.MCPServer{}, client.InNamespace(namespace))).To(Succeed())
+		Eventually(func(g Gomega) {
+			var left corev1.PodList
+			g.Expect(kube.List(ctx, &left, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(left.Items).To(BeEmpty())
+		}).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Succeed())
 		fmt.Printf("at rest with %d servers: 0 writes by the manager in %v, a restart and a second apply included\n", restingServers, restingTime)
 	}, SpecTimeout(25*time.Minute))
 })
