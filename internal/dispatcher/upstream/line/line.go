@@ -15,9 +15,9 @@ import (
 
 // The sizes of a Reader's memory, in bytes.
 const (
-	firstBuffer = 64 << 10 // what it begins with and goes back to; as much as a pipe holds
-	keepBuffer  = 1 << 20  // a larger buffer is given back after the line that needed it
-	tailBytes   = 256      // kept of the end of a line that is discarded
+	firstBuffer = 64 << 10  // what it begins with and goes back to; as much as a pipe holds
+	keepBuffer  = 256 << 10 // a larger buffer is given back after the line that needed it
+	tailBytes   = 256       // kept of the end of a line that is discarded
 )
 
 // ErrEndless is the error of Next for a line that goes on for many times the bound: nothing behind it can be reached.

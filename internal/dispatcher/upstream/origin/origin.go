@@ -126,14 +126,14 @@ type Request struct {
 // Send makes a request. The body of the answer is decoded, without a bound on its size, and its headers no longer say that
 // it was encoded.
 func (o *Origin) Send(ctx context.Context, r Request) (*http.Response, error) {
-	target := r.Target
-	if target == "" {
-		target = o.URL
+	target := o.url
+	if r.Target != "" {
+		var err error
+		if target, err = url.Parse(r.Target); err != nil {
+			return nil, err
+		}
 	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, err
-	}
+	req := request(ctx, r, target)
 	if err := o.Configure(req.Header); err != nil {
 		return nil, err
 	}
@@ -149,6 +149,19 @@ func (o *Origin) Send(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, errors.Join(err, resp.Body.Close())
 	}
 	return resp, nil
+}
+
+// request makes what http.NewRequestWithContext would, without reading the URL each time.
+func request(ctx context.Context, r Request, target *url.URL) *http.Request {
+	req := &http.Request{
+		Method: r.Method, URL: target, Host: target.Host, Header: make(http.Header, 8), ContentLength: int64(len(r.Body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil },
+	}
+	if len(r.Body) > 0 {
+		req.Body = io.NopCloser(bytes.NewReader(r.Body))
+	}
+	return req.WithContext(ctx)
 }
 
 // Configure adds the headers that every request has.

@@ -101,6 +101,7 @@ type wire struct {
 	conn    *link.Conn
 	process upstream.Process
 	queue   chan frame
+	batch   []byte // of the writer: memory for what is written at once
 }
 
 // frame is one message on its way; call is nil for what wants no answer.
@@ -159,10 +160,11 @@ func (w *wire) write() {
 	for {
 		select {
 		case f := <-w.queue:
-			if f.call != nil && f.call.Gone() {
+			data := w.gather(f)
+			if len(data) == 0 {
 				continue
 			}
-			if _, err := w.process.Stdin().Write(f.data); err != nil {
+			if _, err := w.process.Stdin().Write(data); err != nil {
 				w.log.Debug("The child does not take input", "error", err)
 				w.hurry()
 				return
@@ -171,6 +173,38 @@ func (w *wire) write() {
 			return
 		}
 	}
+}
+
+// batchBytes is about how much is written at once: less than a pipe holds.
+const batchBytes = 32 << 10
+
+// gather gives what is to be written for a frame and those that wait behind it: under load one system call, which also wakes
+// the child once, carries several.
+func (w *wire) gather(f frame) []byte {
+	data := f.wanted()
+	for batched := false; len(data) < batchBytes; batched = true {
+		select {
+		case next := <-w.queue:
+			if !batched {
+				data = append(w.batch[:0], data...)
+			}
+			data = append(data, next.wanted()...)
+			if cap(data) <= 2*batchBytes { // a long message must not hold its memory
+				w.batch = data[:0]
+			}
+		default:
+			return data
+		}
+	}
+	return data
+}
+
+// wanted is the frame's message, unless its caller has given up.
+func (f frame) wanted() []byte {
+	if f.call != nil && f.call.Gone() {
+		return nil
+	}
+	return f.data
 }
 
 // read takes the child's output until it ends.
