@@ -35,6 +35,8 @@ type parked struct {
 	held holding
 	// last is the request that it was parked by.
 	last *exchange
+	// startedAs is the record of the call's beginning: no round before the last one is its end.
+	startedAs uint64
 }
 
 // end cancels the call and gives back what it holds.
@@ -47,7 +49,7 @@ func (p *parked) end(cause error) {
 func (p *parked) abandon() {
 	p.end(errAbandoned)
 	r := p.last.base(audit.Cancelled)
-	r.Reason = "Abandoned"
+	r.Reason, r.StartedAs = "Abandoned", p.startedAs
 	p.last.write(r)
 }
 
@@ -108,7 +110,7 @@ func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.
 	if questions == nil {
 		return x.answerOf(reply, err)
 	}
-	p := &parked{call: call, conn: conn, held: x.held, last: x}
+	p := &parked{call: call, conn: conn, held: x.held, last: x, startedAs: x.startedAs}
 	id := x.lot.Park(p, roundTTL)
 	if id == 0 {
 		call.Cancel(errNotContinued)
@@ -116,10 +118,12 @@ func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.
 	}
 	x.held = holding{}
 	answer := x.giveOut(nil, questions, input.State{Parked: id, Keys: input.Keys(questions), Content: x.content()}, roundTTL)
-	if answer.Input == nil {
-		if p, ok := x.lot.Take(id); ok {
-			p.end(errNotContinued)
-		}
+	if answer.Input != nil {
+		x.startedAs = 0
+		return answer
+	}
+	if p, ok := x.lot.Take(id); ok {
+		p.end(errNotContinued)
 	}
 	return answer
 }
@@ -142,7 +146,7 @@ func (x *exchange) unpark(state input.State) (*parked, *policy.Refusal) {
 
 // proceed continues a call that waited. It is decided again, under the policy of now: what is denied now is cancelled.
 func (x *exchange) proceed(ctx context.Context, p *parked) Answer {
-	x.held, x.era, x.startedAs, x.sent = p.held, p.conn.Info().Era, p.last.startedAs, true
+	x.held, x.era, x.startedAs, x.sent = p.held, p.conn.Info().Era, p.startedAs, true
 	p.held = holding{}
 	if answer := x.decideAgain(ctx, p.conn); answer != nil {
 		p.call.Cancel(errNotContinued)
