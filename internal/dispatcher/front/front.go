@@ -137,8 +137,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 // carry writes a stream of a session: its own, or the one that the client resumes, however that began (MCP 2025-11-25,
 // Resumability and Redelivery).
 func (h *Handler) carry(s *session.Session, w http.ResponseWriter, r *http.Request) {
-	carrier, lastID := (*stream.Carrier)(nil), edge.Header(r.Header, headerLastID)
-	if lastID == "" {
+	var carrier *stream.Carrier
+	if lastID := edge.Header(r.Header, headerLastID); lastID == "" {
 		carrier = s.Standalone()
 	} else {
 		var err error

@@ -56,7 +56,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
 		h.refuse(in, over)
-	case in.modern && h.handedOver(w, in, body):
+	case in.modern && h.handedOver(w, in, body): //nolint:contextcheck // as below
 	case in.modern:
 		h.modern(in) //nolint:contextcheck // in carries the context of its HTTP request
 	default:

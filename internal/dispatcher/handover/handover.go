@@ -115,17 +115,19 @@ func (h *Handover) Received(r *http.Request) *http.Request {
 	if client == "" && hops == "" {
 		return r
 	}
-	r = r.Clone(r.Context())
+	ctx := r.Context()
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	replica := err == nil && h.tag != "" && h.peers.has(ctx, from.Addr().Unmap())
+	if replica {
+		ctx = context.WithValue(ctx, handedOver{}, true)
+	}
+	r = r.Clone(ctx)
 	r.Header.Del(headerClient)
 	r.Header.Del(headerHops)
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || h.tag == "" || !h.peers.has(r.Context(), from.Addr().Unmap()) {
-		return r
-	}
-	if address, err := netip.ParseAddr(client); err == nil {
+	if address, err := netip.ParseAddr(client); replica && err == nil {
 		r.RemoteAddr = netip.AddrPortFrom(address, from.Port()).String()
 	}
-	return r.WithContext(context.WithValue(r.Context(), handedOver{}, true))
+	return r
 }
 
 // handedOver is the key of the mark in a request's context.

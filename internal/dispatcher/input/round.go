@@ -163,7 +163,8 @@ func Continue(params []byte, answers Answers, state *string) []byte {
 			}
 			out = append(append(jsonrpc.AppendString(out, key), ':'), answers[key]...)
 		}
-		edits[0].Raw = append(out, '}')
+		out = append(out, '}')
+		edits[0].Raw = out
 	}
 	if state != nil {
 		edits[1].Raw = jsonrpc.AppendString(nil, *state)

@@ -49,7 +49,7 @@ func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []sche
 // once for its blocks.
 type result struct {
 	content, isError, structured []byte
-	misshapen                    int // the first block that is no object; -1 if there is none
+	misshapen                    int   // the first block that is no object; -1 if there is none
 	untyped                      []int // blocks without a type: the first of them
 }
 

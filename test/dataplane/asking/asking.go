@@ -132,7 +132,7 @@ func words(responses mcp.InputResponseMap) string {
 			all = append(all, fmt.Sprint(r.Action, " ", r.Content["name"]))
 		case *mcp.CreateMessageResult: //nolint:staticcheck // servers of earlier revisions use it
 			all = append(all, r.Content.(*mcp.TextContent).Text)
-		case *mcp.CreateMessageWithToolsResult:
+		case *mcp.CreateMessageWithToolsResult: //nolint:staticcheck // as above
 			for _, c := range r.Content {
 				all = append(all, c.(*mcp.TextContent).Text)
 			}

@@ -128,9 +128,9 @@ func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, er
 	go func() {
 		defer cancel(nil)
 		var o outcome
-		o.info, o.refusal, o.err = c.discover(waiting) //nolint:contextcheck // ends with ctx as long as that is waited for
+		o.info, o.refusal, o.err = c.discover(waiting)
 		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, modernVersion) {
-			o.info, o.refusal, o.err = c.discover(waiting) //nolint:contextcheck // as above
+			o.info, o.refusal, o.err = c.discover(waiting)
 		}
 		if o.err == nil && o.refusal == nil {
 			known.modern.Store(true)

@@ -83,7 +83,7 @@ func (d *dialer) open(ctx context.Context) (*ws.Conn, error) {
 	}
 	socket, resp, err := ws.Dial(limited, d.URL, &ws.DialOptions{
 		HTTPClient: d.Client(), HTTPHeader: header, Subprotocols: []string{subprotocol}, CompressionMode: ws.CompressionDisabled,
-	})
+	}) //nolint:bodyclose // the body of a handshake's answer needs no closing, the library says
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
