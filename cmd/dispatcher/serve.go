@@ -34,7 +34,7 @@ type serveFlags struct {
 	listen, adminListen, probe  string
 	launchSocket, logLevel, dir string
 	peers                       string
-	stdio                       bool
+	stdio, webSocket            bool
 	drainTimeout                time.Duration
 	allowHosts, allowOrigins    list
 	command                     []string
@@ -44,7 +44,8 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags := flag.NewFlagSet("dispatcher serve", flag.ContinueOnError)
 	flags.StringVar(&f.registry, "registry", "", "`file` of the registry document (required)")
 	flags.StringVar(&f.revision, "revision", "", "the server's `revision` in the document; may be left out where there is only one")
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp, REST under /api/mcp/")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp and, as of 2024-11-05, at /sse; REST under /api/mcp/")
+	flags.BoolVar(&f.webSocket, "websocket", false, "serve MCP over WebSocket at /ws too")
 	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
 	flags.StringVar(&f.probe, "probe-listen", "", "`address` for the kubelet's probes; empty for none")
 	flags.StringVar(&f.peers, "peers", "", "`host` whose addresses are those of all replicas of the server; needs POD_IP, this one's address, in the environment")
@@ -89,7 +90,7 @@ func serve(ctx context.Context, args []string, e env) error {
 	options := dispatcher.Options{
 		RegistryPath: f.registry, Revision: f.revision, Version: version, PodUID: e.getenv("POD_UID"),
 		AllowHosts: f.allowHosts, AllowOrigins: f.allowOrigins, DrainTimeout: f.drainTimeout,
-		Audit: patiently(e.stdout), Log: log, Now: time.Now, ShowRules: f.probe == "",
+		Audit: patiently(e.stdout), Log: log, Now: time.Now, ShowRules: f.probe == "", WebSocket: f.webSocket,
 	}
 	if f.probe != "" {
 		options.DrainSettle = podSettle

@@ -13,7 +13,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -52,6 +51,8 @@ type Options struct {
 	// DrainSettle is how long a drain waits before it looks at what is in flight, so that whoever sends clients here has
 	// heard of it; DrainTimeout bounds the drain.
 	DrainSettle, DrainTimeout time.Duration
+	// WebSocket serves MCP over WebSocket as well.
+	WebSocket bool
 	// ShowRules lets dry runs name every rule.
 	ShowRules bool
 	// Telemetry is where spans go.
@@ -141,27 +142,6 @@ func (d *Dispatcher) report(s watch.Status) {
 func (d *Dispatcher) changed() {
 	d.Ready() // sets the latch at the moment that earns it
 	d.admin.Changed()
-}
-
-// Handler is what clients reach: MCP at /mcp, REST under /api/mcp/.
-func (d *Dispatcher) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/mcp", d.mcp)
-	mux.Handle("/api/mcp/", d.rest)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"error":"not found: MCP is at /mcp, REST under /api/mcp/"}`+"\n") // a client that has gone needs no answer
-	})
-	return mux
-}
-
-// mcp answers at /mcp, here or at the replica that holds the session.
-func (d *Dispatcher) mcp(w http.ResponseWriter, r *http.Request) {
-	r = d.handover.Received(r)
-	if !d.handover.Pass(w, r, edge.Header(r.Header, front.HeaderSession), d.front.SessionGone) {
-		d.front.ServeHTTP(w, r)
-	}
 }
 
 // Run serves until ctx ends, then drains and ends everything. The error says what could not be served.

@@ -21,6 +21,12 @@ type heard struct {
 // sdk connects a client of the Go SDK that answers what the server asks.
 func (d *dispatcher) sdk(version string) (*mcp.ClientSession, *heard) {
 	d.t.Helper()
+	return d.sdkOver(&mcp.StreamableClientTransport{Endpoint: d.mcp + "/mcp"}, version)
+}
+
+// sdkOver is sdk over a transport of the test's own.
+func (d *dispatcher) sdkOver(transport mcp.Transport, version string) (*mcp.ClientSession, *heard) {
+	d.t.Helper()
 	h := &heard{logs: make(chan string, 100), progress: make(chan string, 100), asked: make(chan string, 100)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { //nolint:staticcheck // servers of earlier revisions use it
@@ -40,7 +46,7 @@ func (d *dispatcher) sdk(version string) (*mcp.ClientSession, *heard) {
 		},
 	})
 	client.AddRoots(&mcp.Root{URI: "file:///srv/data", Name: "data"}) //nolint:staticcheck // servers of earlier revisions use it
-	s, err := client.Connect(d.t.Context(), &mcp.StreamableClientTransport{Endpoint: d.mcp + "/mcp"}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	s, err := client.Connect(d.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		d.t.Fatalf("connecting with %s: %v", version, err)
 	}

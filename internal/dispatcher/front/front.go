@@ -66,6 +66,7 @@ type Handler struct {
 	Config
 	sessions  *session.Sessions
 	listeners subscription.Listeners
+	channels  channels
 }
 
 // New gives a handler without sessions.
@@ -75,14 +76,25 @@ func New(c Config) *Handler {
 
 // ServeHTTP answers one HTTP request of a client.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.sessions.Closed() {
-		w.Header().Set("Connection", "close") // so that the client's next connection finds another replica
-	}
-	if refusal := h.Guard.Check(r); refusal != nil {
-		h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, "", refusal)
-		h.errorHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
-		return
-	}
+	h.guarded(h.serve).ServeHTTP(w, r)
+}
+
+// guarded lets in what Host and Origin allow.
+func (h *Handler) guarded(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.sessions.Closed() {
+			w.Header().Set("Connection", "close") // so that the client's next connection finds another replica
+		}
+		if refusal := h.Guard.Check(r); refusal != nil {
+			h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, "", refusal)
+			h.errorHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
+			return
+		}
+		next(w, r)
+	})
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		h.post(w, r)
@@ -208,8 +220,9 @@ func (h *Handler) ListChanged(method string) { h.listeners.Tell(method) }
 // Listeners is how many subscriptions are open.
 func (h *Handler) Listeners() int { return h.listeners.Count() }
 
-// Close ends every session and subscription.
+// Close ends every session, subscription and connection.
 func (h *Handler) Close() {
 	h.sessions.Close()
 	h.listeners.Close()
+	h.channels.close()
 }

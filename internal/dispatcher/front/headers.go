@@ -30,6 +30,15 @@ func headerMismatch(name, header, body string) *policy.Refusal {
 	return &policy.Refusal{Kind: policy.HeaderMismatch, Stage: policy.StageParse, Reason: "HeaderMismatch", Message: message}
 }
 
+// checkMirrors compares the headers that repeat what a request's body says.
+func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
+	refusal := checkHeaders(in.http.Header, in.Message)
+	if refusal == nil && in.Method == pipeline.MethodCallTool {
+		refusal = h.checkParamHeaders(in.http.Header, call)
+	}
+	return refusal
+}
+
 // checkHeaders compares Mcp-Name with the body.
 func checkHeaders(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 	key := "name"

@@ -8,31 +8,34 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
 // initialize begins a session: it opens the session's connection, and answers from what the server said there. A running
-// server never sees a second initialize.
-func (h *Handler) initialize(in *incoming) {
+// server never sees a second initialize. on is the stream of a client that has one for everything, nil for others. It gives the
+// session, nil where there is none and the client knows why.
+func (h *Handler) initialize(in *incoming, on *stream.Stream) *session.Session {
 	wish, ok := jsonrpc.String(in.Param("protocolVersion"))
 	if !ok {
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "InvalidParams", Path: "/protocolVersion",
 			Message: "initialize needs protocolVersion, a string such as " + latestLegacy + "."})
-		return
+		return nil
 	}
 	if !slices.Contains(legacyVersions, wish) {
 		wish = latestLegacy
 	}
-	s, refusal := h.sessions.Begin(in.http.Context(), in.address, wish, session.ClientOf(in.Message, h.allowed()))
+	s, refusal := h.sessions.Begin(in.ctx, in.address, wish, session.ClientOf(in.Message, h.allowed()), on)
 	if refusal != nil {
 		h.refuse(in, refusal)
-		return
+		return nil
 	}
 	defer s.Use()()
 	in.reply.Header().Set(HeaderSession, s.ID)
 	h.sendResult(in, h.welcome(s))
+	return s
 }
 
 // welcome is the result of initialize.

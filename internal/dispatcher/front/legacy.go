@@ -49,10 +49,10 @@ func unsupportedVersion(version string) *policy.Refusal {
 // legacy takes a message of a revision up to 2025-11-25.
 func (h *Handler) legacy(in *incoming) {
 	if in.Method == "initialize" && in.Kind == jsonrpc.Request {
-		h.initialize(in)
+		h.initialize(in, nil)
 		return
 	}
-	if edge.Header(in.http.Header, headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
+	if in.header(headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
 		in.modern = true
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
 			Message: "A message of revision 2026-07-28 carries " + metaVersion + " in params._meta."})
@@ -62,7 +62,7 @@ func (h *Handler) legacy(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	id := edge.Header(in.http.Header, HeaderSession)
+	id := in.header(HeaderSession)
 	if id == "" {
 		h.withoutSession(in)
 		return
@@ -73,6 +73,11 @@ func (h *Handler) legacy(in *incoming) {
 		return
 	}
 	defer s.Use()()
+	h.within(s, in)
+}
+
+// within takes a message that belongs to a session.
+func (h *Handler) within(s *session.Session, in *incoming) {
 	switch in.Kind {
 	case jsonrpc.Request:
 		h.requestIn(s, in)
@@ -105,6 +110,9 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 		return
 	}
 	defer finish()
+	if in.begun != nil {
+		in.begun()
+	}
 	in.reply.Resumable(s.Streams(), s.Primed())
 	request.Source, request.Owner, in.session = s, c, true
 	request.Client.Ask = c.Ask
@@ -154,7 +162,7 @@ func (h *Handler) withoutSession(in *incoming) {
 		h.refuse(in, sessionMissing()) // nobody would be there to hear of it
 		return
 	}
-	version := edge.Header(in.http.Header, headerVersion)
+	version := in.header(headerVersion)
 	if version == "" {
 		version = assumedVersion
 	}
@@ -164,7 +172,7 @@ func (h *Handler) withoutSession(in *incoming) {
 		return
 	}
 	request.Source = h.anonymous(in.Method)
-	h.do(context.WithoutCancel(in.http.Context()), in, request)
+	h.do(context.WithoutCancel(in.ctx), in, request)
 }
 
 // anonymous gives the source of a call without a session. Listing tools needs no connection at all.

@@ -23,7 +23,7 @@ func (h *Handler) listen(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	if !in.reply.Accepts.EventStream {
+	if !in.reply.Streams() {
 		h.refuseAs(in, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
 			Message: "subscriptions/listen is answered with an event stream. Accept text/event-stream."})
 		return
@@ -40,7 +40,7 @@ func (h *Handler) listen(in *incoming) {
 	defer leave()
 	info, _ := h.Info()
 	agreed := wanted.Within(h.serverCapabilities(info.Capabilities))
-	ctx, cancel := givenUpWith(in.http.Context())
+	ctx, cancel := givenUpWith(in.ctx)
 	defer cancel()
 	l := h.listeners.Add(in.ID, agreed, in.reply.EventOnce)
 	defer l.End()

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
@@ -64,11 +63,8 @@ func (h *Handler) modern(in *incoming) {
 		return
 	}
 	request, refusal := h.request(in, modernVersion, session.NewClient(in.MetaMember(metaCapabilities), in.MetaMember(metaClientInfo), h.allowed()))
-	if refusal == nil {
-		refusal = checkHeaders(in.http.Header, in.Message)
-	}
-	if refusal == nil && in.Method == pipeline.MethodCallTool {
-		refusal = h.checkParamHeaders(in.http.Header, request.Call)
+	if refusal == nil && in.http != nil {
+		refusal = h.checkMirrors(in, request.Call)
 	}
 	if refusal != nil {
 		h.refuse(in, refusal)
@@ -77,7 +73,7 @@ func (h *Handler) modern(in *incoming) {
 	request.Source = h.anonymous(in.Method)
 	request.Client.Rounds, request.Client.Dial = true, h.Connections.Session
 	request.Client.State, request.Client.Responses = in.Param("requestState"), in.Param("inputResponses")
-	ctx, cancel := givenUpWith(in.http.Context())
+	ctx, cancel := givenUpWith(in.ctx)
 	defer cancel()
 	h.do(ctx, in, request)
 }
@@ -86,13 +82,13 @@ func (h *Handler) modern(in *incoming) {
 // spoken, the method in its header, and the client's capabilities.
 func (h *Handler) checkModern(in *incoming) *policy.Refusal {
 	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
-	if header := edge.Header(in.http.Header, headerVersion); header != version {
+	if header := in.header(headerVersion); in.http != nil && header != version {
 		return headerMismatch("MCP-Protocol-Version", header, version)
 	}
 	if version != modernVersion {
 		return unsupportedVersion(version)
 	}
-	if header := edge.Header(in.http.Header, headerMethod); header != in.Method {
+	if header := in.header(headerMethod); in.http != nil && header != in.Method {
 		return headerMismatch("Mcp-Method", header, in.Method)
 	}
 	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(metaCapabilities)) {

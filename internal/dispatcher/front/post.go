@@ -17,20 +17,54 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
+	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // metaVersion is the key of _meta that makes a message modern.
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// incoming is one message of a client with the HTTP request that brought it.
+// reply is where the answer to one message goes: the response of the HTTP request that brought it, or the connection that it
+// came on.
+type reply interface {
+	session.Reply
+	// EventOnce is Event for a message that says no more when it is said twice before the client has read it.
+	EventOnce(message []byte) bool
+	// Streams says whether messages can precede the answer.
+	Streams() bool
+	// Resumable says where the client may take up what a broken connection did not bring.
+	Resumable(store *stream.Store, primed bool)
+	// Patience keeps a client that waits for long from giving up, until it is stopped.
+	Patience() (stop func() bool)
+	// Answer ends the reply, with an HTTP status where there is such a thing; Withhold ends it without an answer, and
+	// Accepted is for what wants none.
+	Answer(status int, message []byte)
+	Withhold()
+	Accepted()
+	// Header is what goes before an answer.
+	Header() http.Header
+}
+
+// incoming is one message of a client.
 type incoming struct {
 	*jsonrpc.Message
+	// ctx ends when the client has gone.
+	ctx context.Context
+	// http is the request that brought the message; nil on a connection that carries messages alone.
 	http    *http.Request
-	reply   *response.Response
+	reply   reply
 	address string
 	modern  bool
-	session bool // the message belongs to a session
+	session bool   // the message belongs to a session
+	begun   func() // called once a request can be cancelled; nil where nobody waits for that
+}
+
+// header gives a header of the HTTP request, empty where there is none.
+func (in *incoming) header(name string) string {
+	if in.http == nil {
+		return ""
+	}
+	return edge.Header(in.http.Header, name)
 }
 
 // post takes one message: strict parse, then the caller's rate, then its era.
@@ -44,14 +78,15 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Metrics.Received(len(body))
 	m, err := jsonrpc.Parse(body, jsonrpc.Limits{MaxBytes: limit})
-	in := &incoming{Message: &m, http: r, address: edge.Address(r), reply: response.New(w, r)}
+	response := response.New(w, r)
+	in := &incoming{Message: &m, ctx: r.Context(), http: r, address: edge.Address(r), reply: response}
 	if err != nil {
 		h.refuse(in, parseRefusal(in, err))
 		return
 	}
 	in.modern = m.Kind != jsonrpc.Response && m.MetaMember(metaVersion) != nil
 	switch {
-	case !in.reply.Accepts.JSON && !in.reply.Accepts.EventStream:
+	case !response.Accepts.JSON && !response.Accepts.EventStream:
 		h.refuseAs(in, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
@@ -160,7 +195,7 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 }
 
 // progressTo passes the server's progress on under the client's own token.
-func (h *Handler) progressTo(r *response.Response, token []byte) func([]byte) {
+func (h *Handler) progressTo(r reply, token []byte) func([]byte) {
 	return func(params []byte) {
 		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "progressToken", Raw: token})
 		if !r.Event(jsonrpc.AppendNotification(nil, "notifications/progress", params)) {

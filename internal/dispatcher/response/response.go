@@ -82,6 +82,9 @@ func (r *Response) EventOnce(message []byte) bool {
 	return r.may() && r.start().PushOnce(message)
 }
 
+// Streams says whether events can precede the answer.
+func (r *Response) Streams() bool { return r.Accepts.EventStream }
+
 // Live says whether a connection carries the response at this moment, as far as is known.
 func (r *Response) Live() bool {
 	r.mu.Lock()

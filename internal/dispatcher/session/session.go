@@ -37,6 +37,7 @@ type Session struct {
 
 	// standalone is the stream of GET, for what belongs to no request of the client; streams keeps it and all others.
 	standalone *stream.Stream
+	own        *stream.Stream // the same, unless the client has one stream for everything
 	streams    *stream.Store
 
 	mu    sync.Mutex
@@ -77,6 +78,9 @@ var (
 func (s *Session) Conn(context.Context) (upstream.Conn, func(), error) {
 	return s.conn, func() {}, nil
 }
+
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Info is what the server said of itself on the session's connection.
 func (s *Session) Info() upstream.Info { return s.conn.Info() }
@@ -129,7 +133,9 @@ func (s *Session) end(cause error) {
 		return
 	}
 	s.all.remove(s.ID)
-	s.standalone.Finish(nil)
+	if s.own != nil {
+		s.own.Finish(nil)
+	}
 	s.streams.Close()
 	s.forget()
 	s.all.Metrics.SessionClosed()

@@ -52,30 +52,37 @@ func New(c Config) *Sessions {
 	return &Sessions{Config: c, byID: map[string]*Session{}}
 }
 
-// newID is 192 random bits in visible ASCII (MCP, Session Management): it is all that a caller needs to use the session, so
-// it must not be guessed, and a client never chooses it.
-func newID() string {
+// NewID is a name for what a client begins here: 192 random bits in visible ASCII (MCP, Session Management). It is all that a
+// caller needs, so it must not be guessed, and a client never chooses it.
+func (a *Sessions) NewID() string {
 	var id [24]byte
 	_, _ = rand.Read(id[:]) // never fails: crypto/rand ends the process instead
-	return base64.RawURLEncoding.EncodeToString(id[:])
+	return base64.RawURLEncoding.EncodeToString(id[:]) + a.Tag
 }
 
 // Begin opens a session for a client at an address and connects it; version is the protocol's, as the client wishes it.
-// The connection outlives ctx, which bounds its opening alone.
-func (a *Sessions) Begin(ctx context.Context, address, version string, client Client) (*Session, *policy.Refusal) {
+// The connection outlives ctx, which bounds its opening alone. on is the stream of a client that has one for everything, and
+// counts among its caller's sessions already; nil for clients that open streams as they need them.
+func (a *Sessions) Begin(ctx context.Context, address, version string, client Client, on *stream.Stream) (*Session, *policy.Refusal) {
 	if a.Pipeline.Document() == nil || a.Closed() {
 		return nil, a.Unready()
 	}
-	leave, refusal := a.Pipeline.BeginSession(address)
+	leave, refusal := func() {}, (*policy.Refusal)(nil)
+	if on == nil {
+		leave, refusal = a.Pipeline.BeginSession(address)
+	}
 	if refusal != nil {
 		return nil, refusal
 	}
 	s := &Session{
-		ID: newID() + a.Tag, Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
+		ID: a.NewID(), Version: version, Client: client, all: a, address: address, calls: map[string]*Call{}, asks: map[string]*ask{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.streams = stream.NewStore(&a.kept, func() { a.Metrics.Dropped("not_fetched") })
-	s.standalone = s.streams.Open(s.Primed())
+	if s.standalone = on; on == nil {
+		s.own = s.streams.Open(s.Primed())
+		s.standalone = s.own
+	}
 	hello := upstream.Hello{ProtocolVersion: version, Capabilities: client.Capabilities, ClientInfo: client.Info}
 	conn, release, err := a.Connect(ctx, hello, s)
 	if err != nil {

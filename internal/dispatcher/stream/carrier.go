@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 const (
@@ -24,8 +22,6 @@ const (
 	// Retry is how long a client is asked to wait before it resumes a primed stream.
 	Retry = time.Second
 )
-
-var keepAlive = []byte(": keep-alive\n\n")
 
 // Carrier is one connection on its way to carry a stream. Run is to be called once.
 type Carrier struct {
@@ -103,11 +99,25 @@ func (c *Carrier) release() {
 	s.store.settle(s)
 }
 
-// Run writes the stream until it is finished, ctx ends, the client has gone, or another connection carries it.
+// Sink is where a connection writes messages.
+type Sink interface {
+	// Begin is called once, before anything else.
+	Begin() error
+	// Send writes messages; the first one has this number in its stream.
+	Send(first int, messages [][]byte) error
+	// Beat shows that the connection lives while there is nothing to say.
+	Beat() error
+}
+
+// Run writes the stream as events until it is finished, ctx ends, the client has gone, or another connection carries it.
 func (c *Carrier) Run(ctx context.Context, w http.ResponseWriter) {
+	c.RunTo(ctx, newEventWriter(c, w))
+}
+
+// RunTo is Run for a connection that is no event stream.
+func (c *Carrier) RunTo(ctx context.Context, out Sink) {
 	defer c.release()
-	out := newEventWriter(w)
-	if out.begin(c) != nil {
+	if out.Begin() != nil {
 		return
 	}
 	beat := time.NewTicker(KeepAliveEvery)
@@ -120,7 +130,7 @@ func (c *Carrier) Run(ctx context.Context, w http.ResponseWriter) {
 	}
 	for {
 		messages, first, last := c.take()
-		if out.events(c.stream, first, messages) != nil {
+		if len(messages) > 0 && out.Send(first, messages) != nil {
 			return
 		}
 		c.wrote(len(messages))
@@ -130,73 +140,16 @@ func (c *Carrier) Run(ctx context.Context, w http.ResponseWriter) {
 		select {
 		case <-c.wake:
 		case <-beat.C:
-			if out.raw(keepAlive) != nil || out.flush() != nil {
+			if out.Beat() != nil {
 				return
 			}
 		case <-old:
-			_ = out.raw(retryLine) // the connection ends, whether or not the client hears when to come back
+			if events, ok := out.(*eventWriter); ok {
+				_ = events.raw(retryLine) // the connection ends, whether or not the client hears when to come back
+			}
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
 }
-
-// retryLine tells when to come back.
-var retryLine = []byte("retry: " + strconv.FormatInt(Retry.Milliseconds(), 10) + "\n\n")
-
-// eventWriter frames messages as events.
-type eventWriter struct {
-	w          http.ResponseWriter
-	controller *http.ResponseController
-	buf        []byte
-}
-
-// newEventWriter writes the headers of an event stream.
-func newEventWriter(w http.ResponseWriter) *eventWriter {
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no") // nginx and its kin would hold events back
-	w.WriteHeader(http.StatusOK)
-	return &eventWriter{w: w, controller: http.NewResponseController(w)}
-}
-
-// begin primes the client where the stream is primed and the client has not seen an event of it yet.
-func (e *eventWriter) begin(c *Carrier) error {
-	if c.prime != "" {
-		if err := e.raw([]byte("id: " + c.prime + "\n" + string(retryLine[:len(retryLine)-1]) + "data:\n\n")); err != nil {
-			return err
-		}
-	}
-	return e.flush()
-}
-
-func (e *eventWriter) events(s *Stream, first int, messages [][]byte) error {
-	if len(messages) == 0 {
-		return nil
-	}
-	for i, m := range messages {
-		// Clients skip events that are not named, so the default name is spelt out. Line breaks can only be white space
-		// between tokens, and would end the data line.
-		e.buf = append(e.buf[:0], "event: message\n"...)
-		if s.name != "" {
-			e.buf = append(append(append(e.buf, "id: "...), s.id(first+i)...), '\n')
-		}
-		e.buf = append(e.buf, "data: "...)
-		e.buf = jsonrpc.AppendCompactLines(e.buf, m)
-		e.buf = append(e.buf, "\n\n"...)
-		if err := e.raw(e.buf); err != nil {
-			return err
-		}
-	}
-	return e.flush()
-}
-
-func (e *eventWriter) raw(data []byte) error {
-	_ = e.controller.SetWriteDeadline(time.Now().Add(WriteTimeout)) // a recorder in a test has none
-	_, err := e.w.Write(data)
-	return err
-}
-
-func (e *eventWriter) flush() error { return e.controller.Flush() }

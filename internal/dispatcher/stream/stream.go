@@ -21,6 +21,9 @@ const (
 	maxQueuedBytes = 4 << 20
 	maxAway        = 64
 	maxAwayBytes   = 1 << 20
+	// Answers are taken until this much waits, one of any size among it.
+	maxAnswers     = 1024
+	maxAnswerBytes = 8 << 20
 )
 
 // Stream is one event stream to a client: a queue that anybody fills without blocking, and one connection at a time that
@@ -29,6 +32,8 @@ type Stream struct {
 	store *Store
 	name  string
 	prime bool
+	// greeting is written before all else on a connection.
+	greeting []byte
 
 	// All below is guarded by store.mu.
 	events   []*event // those that are kept, by number without gaps
@@ -53,11 +58,30 @@ type event struct {
 // New gives a stream that keeps nothing: it ends with the one connection that carries it.
 func New() *Stream { return (&Store{}).open("", false) }
 
+// NewGreeting is New with an event that precedes all messages (HTTP+SSE of 2024-11-05 begins with one).
+func NewGreeting(name, data string) *Stream {
+	s := New()
+	s.greeting = []byte("event: " + name + "\ndata: " + data + "\n\n")
+	return s
+}
+
 // Push queues one message. It says no when the stream has ended or its client is too slow, or away for too long.
 func (s *Stream) Push(message []byte) bool {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	return s.push(message)
+}
+
+// Answer queues a message that is never dropped for want of room. It says no when so much waits that the client surely does
+// not read: what carries the stream is then to be given up.
+func (s *Stream) Answer(message []byte) bool {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	if s.finished || len(s.unwritten()) >= maxAnswers || s.waiting > maxAnswerBytes {
+		return false
+	}
+	s.add(message)
+	return true
 }
 
 // PushOnce is Push for a message that says no more when it is said twice in a row before the client has read it.
