@@ -184,7 +184,7 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
 		Client: pipeline.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
 	}
-	request.Trace.Ambient = in.http.Header.Get("Traceparent")
+	request.Trace.Ambient = in.header("Traceparent")
 	if in.Method == pipeline.MethodListTools {
 		request.Cursor = in.Param("cursor")
 	}
