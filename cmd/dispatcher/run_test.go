@@ -163,12 +163,18 @@ func TestAtADesk(t *testing.T) {
 // serving runs `dispatcher serve` on ports of its own, and gives where it serves MCP.
 func serving(t *testing.T, args ...string) (url string, stop func() error) {
 	t.Helper()
+	return servingTo(t, io.Discard, args...)
+}
+
+// servingTo is serving with somewhere for the audit records to go.
+func servingTo(t *testing.T, records io.Writer, args ...string) (url string, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	logs := newTail()
 	done := make(chan error, 1)
 	go func() {
 		done <- Run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, args...),
-			env{nil, io.Discard, logs, func(string) string { return "" }})
+			env{nil, records, logs, func(string) string { return "" }})
 	}()
 	stop = sync.OnceValue(func() error {
 		cancel()
