@@ -31,6 +31,8 @@ func document(folder string, source ...string) (file string, err error) {
 	doc.Policy.Trust.Trusted = true
 	doc.Policy.Limits.MaxConcurrent, doc.Policy.Limits.MaxSessions = 1000, 1000
 	doc.Policy.Client.SamplingTools, doc.Policy.Client.ElicitationURL = true, true
+	// A scenario of the suite calls a tool with null for what the tool's own schema says is a boolean.
+	doc.Policy.Validation.Arguments = registry.Warn
 	if data, _, err = doc.Encode(); err != nil {
 		return "", err
 	}

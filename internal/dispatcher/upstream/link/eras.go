@@ -25,7 +25,7 @@ const (
 // Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
 type Eras struct {
 	// modern: it has answered server/discover as a modern server does. legacyOnly: it has not. modernOnly: it has refused
-	// initialize.
+	// initialize, or has named no version in which there is one.
 	modern, legacyOnly, modernOnly atomic.Bool
 	// mortal: a child that was not asked to discover has ended in its handshake as well, so that asking is not why.
 	mortal atomic.Bool
@@ -61,7 +61,7 @@ func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
 	default:
 		err = refusal
 	}
-	info, again, discoverErr := c.discover(ctx)
+	info, _, again, discoverErr := c.discover(ctx)
 	switch {
 	case discoverErr != nil && errors.Is(err, errLoose), again != nil && errors.Is(err, errLoose):
 		return err
@@ -119,6 +119,7 @@ var errSilent = errors.New("no answer to server/discover")
 func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, error) {
 	type outcome struct {
 		info    upstream.Info
+		only    bool
 		refusal *jsonrpc.Error
 		err     error
 	}
@@ -128,12 +129,13 @@ func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, er
 	go func() {
 		defer cancel(nil)
 		var o outcome
-		o.info, o.refusal, o.err = c.discover(waiting)
+		o.info, o.only, o.refusal, o.err = c.discover(waiting)
 		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, modernVersion) {
-			o.info, o.refusal, o.err = c.discover(waiting)
+			o.info, o.only, o.refusal, o.err = c.discover(waiting)
 		}
 		if o.err == nil && o.refusal == nil {
 			known.modern.Store(true)
+			known.modernOnly.Store(o.only)
 			known.legacyOnly.Store(false)
 		}
 		answered <- o

@@ -106,20 +106,26 @@ func initialized(result []byte) (upstream.Info, error) {
 	return readInfo(upstream.Legacy, version, result), nil
 }
 
-// discover asks for what a modern connection begins with. A refusal by the server comes as a *jsonrpc.Error.
-func (c *Conn) discover(ctx context.Context) (upstream.Info, *jsonrpc.Error, error) {
+// discover asks for what a modern connection begins with; only says that the server names no version of the legacy era. A
+// refusal by the server comes as a *jsonrpc.Error.
+func (c *Conn) discover(ctx context.Context) (info upstream.Info, only bool, refusal *jsonrpc.Error, err error) {
 	c.know(upstream.Info{Era: upstream.Modern, ProtocolVersion: modernVersion})
 	reply, err := c.Call(ctx, upstream.Call{Method: methodDiscover, Params: emptyObject})
 	if err != nil || reply.Error != nil {
-		return upstream.Info{}, reply.Error, err
+		return upstream.Info{}, false, reply.Error, err
 	}
 	versions, _ := jsonrpc.Member(reply.Result, "supportedVersions")
+	modern, only := false, true
 	for raw := range jsonrpc.Elements(versions) {
-		if version, ok := jsonrpc.String(raw); ok && version == modernVersion {
-			return readInfo(upstream.Modern, version, reply.Result), nil, nil
-		}
+		version, _ := jsonrpc.String(raw)
+		modern = modern || version == modernVersion
+		only = only && !slices.Contains(legacyVersions, version)
 	}
-	return upstream.Info{}, nil, upstream.Fail(registry.FailProtocol, nil, "The server's answer to server/discover does not name the protocol version %s.", modernVersion)
+	if !modern {
+		return upstream.Info{}, false, nil, upstream.Fail(registry.FailProtocol, nil,
+			"The server's answer to server/discover does not name the protocol version %s.", modernVersion)
+	}
+	return readInfo(upstream.Modern, modernVersion, reply.Result), only, nil, nil
 }
 
 func readInfo(era upstream.Era, version string, result []byte) upstream.Info {

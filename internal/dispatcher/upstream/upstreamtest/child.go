@@ -186,7 +186,11 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 			if s.mood == ModernTelling {
 				capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
 			}
-			s.reply(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+capabilities+`,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"2"}}}`)
+			versions := `["2026-07-28"]`
+			if s.mood == BothEras {
+				versions = `["2026-07-28","2025-11-25"]`
+			}
+			s.reply(m.ID, `{"resultType":"complete","supportedVersions":`+versions+`,"capabilities":`+capabilities+`,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"2"}}}`)
 			return 0, false
 		}
 	case "ping":
