@@ -102,7 +102,7 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	c := &session.Call{Reply: in.reply, Hold: request.Deadline.Hold}
+	c := &session.Call{Reply: in.reply, Hold: request.Deadline.Hold, Trace: &request.Trace}
 	ctx, finish, ok := s.Begin(in.ID, c)
 	if !ok {
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "IDInUse", Path: "/id",

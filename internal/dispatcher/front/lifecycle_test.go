@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +127,11 @@ func TestAPersonsTimeDoesNotCount(t *testing.T) {
 		w := f.post(echoCall, HeaderSession, id)
 		if !strings.Contains(w.Body.String(), `"structuredContent":{"action":"accept"}`) {
 			t.Errorf("got %s", w.Body)
+		}
+		// What the person was asked is recorded in the trace of the call.
+		traces := regexp.MustCompile(`"trace_id":"([0-9a-f]{32})".*"method":"(elicitation/create|tools/call)"`).FindAllStringSubmatch(f.audit.String(), -1)
+		if len(traces) != 2 || traces[0][2] == traces[1][2] || traces[0][1] != traces[1][1] {
+			t.Errorf("recorded as %s", f.audit)
 		}
 	})
 }

@@ -46,7 +46,6 @@ type exchange struct {
 
 	// span is that of the request, client that of the request to the server; both nil where none are made.
 	span, client *tracing.Span
-	spanID       string
 
 	// held is what the request uses until it ends; a call that is parked takes it along.
 	held holding

@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
@@ -54,7 +55,7 @@ func (x *exchange) mustRecord() bool {
 // base is what all records of an exchange share.
 func (x *exchange) base(outcome audit.Outcome) audit.Record {
 	r := audit.Record{
-		Time: x.Now().UTC(), TraceID: x.Trace.ID, Span: x.spanID, Parent: x.Trace.Parent,
+		Time: x.Now().UTC(), TraceID: x.Trace.ID, Span: x.Trace.Span, Parent: x.Trace.Parent,
 		Caller: x.Caller.name(), Client: x.Caller.Client,
 		Server: x.ServerName(), Method: x.Call.Method, Tool: x.Call.Tool, Outcome: outcome,
 		ToolDigest: x.decision.Tool.Digest,
@@ -106,15 +107,21 @@ func (p *Pipeline) RecordRefusal(c Caller, method string, refusal *policy.Refusa
 	})
 }
 
-// RecordAsk records a request of the server to a client: the caller here is who was asked.
-func (p *Pipeline) RecordAsk(c Caller, event upstream.Event, reply upstream.Reply, asked time.Time) {
+// RecordAsk records a request of the server to a client: the caller here is who was asked, and trace that of the client's
+// request that it belongs to, nil if none is known.
+func (p *Pipeline) RecordAsk(c Caller, trace *Trace, event upstream.Event, reply upstream.Reply, asked time.Time) {
 	now := p.Now()
 	r := audit.Record{
-		Time: now.UTC(), TraceID: NewTrace("").ID, Caller: c.name(), Client: c.Client, Server: p.ServerName(), Method: event.Method,
+		Time: now.UTC(), Caller: c.name(), Client: c.Client, Server: p.ServerName(), Method: event.Method,
 		Outcome: audit.Success, Duration: milliseconds(now.Sub(asked)),
 		ArgumentsDigest: p.Audit.Digest(event.Params), ArgumentsBytes: len(event.Params),
 		ResultDigest: p.Audit.Digest(reply.Result), ResultBytes: len(reply.Result),
 	}
+	if trace == nil {
+		begun := NewTrace("")
+		trace = &begun
+	}
+	r.TraceID, r.Parent = trace.ID, cmp.Or(trace.Span, trace.Parent)
 	if reply.Error != nil {
 		r.Outcome = audit.Failed
 	}

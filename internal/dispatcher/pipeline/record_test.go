@@ -211,11 +211,11 @@ func TestACallWhoseServerDiesHasAnUnknownOutcome(t *testing.T) {
 
 func TestWhatAClientIsAskedIsRecorded(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Audit = registry.Audit{Arguments: true, Results: true} })
-	f.RecordAsk(Caller{Address: "10.0.0.1"}, upstream.Event{Method: "elicitation/create", Params: []byte(`{"message":"?","password":"x"}`)},
+	f.RecordAsk(Caller{Address: "10.0.0.1"}, &Trace{ID: "t", Parent: "p", Span: "s"}, upstream.Event{Method: "elicitation/create", Params: []byte(`{"message":"?","password":"x"}`)},
 		upstream.Reply{Result: []byte(`{"action":"accept"}`)}, f.now.Add(-time.Second))
 	records := f.written(t)
 	if len(records) != 1 || string(records[0].Arguments) != `{"message":"?","password":"(redacted)"}` || string(records[0].Result) != `{"action":"accept"}` ||
-		records[0].Duration != 1000 || records[0].Outcome != audit.Success {
+		records[0].Duration != 1000 || records[0].TraceID != "t" || records[0].Parent != "s" || records[0].Outcome != audit.Success {
 		t.Errorf("recorded as %+v", records)
 	}
 }

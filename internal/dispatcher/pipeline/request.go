@@ -63,6 +63,8 @@ type Trace struct {
 	// Context is the whole traceparent that ID and Parent are from, State the tracestate where it does not stand in the
 	// params, Ambient the traceparent of the HTTP request that brought this one.
 	Context, State, Ambient string
+	// Span is the request's own, set by Do where spans are made.
+	Span string
 }
 
 // NewTrace takes the trace of a traceparent (`00-<32 hex>-<16 hex>-<2 hex>`), or begins one where that is absent or invalid.

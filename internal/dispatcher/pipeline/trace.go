@@ -37,7 +37,7 @@ func (x *exchange) beginSpan() {
 		r.State, _ = jsonrpc.String(state)
 	}
 	x.span = tracer.Serve(r)
-	x.Trace.ID, x.spanID = x.span.IDs()
+	x.Trace.ID, x.Trace.Span = x.span.IDs()
 }
 
 // beginForward begins the span of the request to the server, which is then the parent that the params name.

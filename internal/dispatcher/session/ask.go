@@ -42,12 +42,14 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 		s.all.Pipeline.RecordRefusal(caller, event.Method, refusal)
 		return upstream.Reply{Error: refusal.JSONRPC(s.all.Pipeline.ServerName(), "")}
 	}
+	var trace *pipeline.Trace
 	if owner != nil {
 		defer owner.Hold()()
+		trace = owner.Trace
 	}
 	asked := s.all.Pipeline.Now()
 	reply := s.ask(ctx, owner, event.Method, features.Forward(s.all.Pipeline.ServerName(), event.Method, event.Params))
-	s.all.Pipeline.RecordAsk(caller, event, reply, asked)
+	s.all.Pipeline.RecordAsk(caller, trace, event, reply, asked)
 	return reply
 }
 

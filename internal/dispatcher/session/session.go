@@ -62,6 +62,8 @@ type Call struct {
 	Reply Reply
 	// Hold stops the call's time-out while the client is asked something.
 	Hold func() (release func())
+	// Trace is that of the call, for records; it may be nil.
+	Trace *pipeline.Trace
 
 	session *Session
 	cancel  context.CancelCauseFunc
