@@ -63,9 +63,9 @@ func (u *Upstream) faults() []error {
 		add("upstream.transport %q is not one of %s", u.Transport, Transports())
 	}
 	switch u.Isolation {
-	case "", IsolationSession, IsolationShared:
+	case "", IsolationSession, IsolationCaller, IsolationShared:
 	default:
-		add("upstream.isolation %q is not one of %s, %s", u.Isolation, IsolationSession, IsolationShared)
+		add("upstream.isolation %q is not one of %s, %s, %s", u.Isolation, IsolationSession, IsolationCaller, IsolationShared)
 	}
 	for i, h := range u.Headers {
 		if h.Name == "" || h.File == "" {

@@ -15,10 +15,7 @@ func (p *Pool) refill() {
 	if p.closed || p.opts.Spares == 0 || p.sharing(upstream.Modern) {
 		return
 	}
-	if !p.tending {
-		p.tending = true
-		p.tasks.Go(p.tend)
-	}
+	p.beginTending()
 	for len(p.ready)+p.filling < p.opts.Spares {
 		if !p.slots.take() {
 			return
@@ -57,7 +54,15 @@ func (p *Pool) offer(conn upstream.Conn) bool {
 	}
 }
 
-// tend ends the spares when no call has come for IdleTimeout.
+// beginTending starts tend, if it does not run yet. p.mu is held.
+func (p *Pool) beginTending() {
+	if !p.tending && !p.closed {
+		p.tending = true
+		p.tasks.Go(p.tend)
+	}
+}
+
+// tend ends the spares when no call has come for IdleTimeout, and what principals have left.
 func (p *Pool) tend() {
 	for {
 		timer, stop := p.opts.After(p.opts.IdleTimeout)
@@ -67,7 +72,8 @@ func (p *Pool) tend() {
 			stop()
 			return
 		}
-		if p.opts.Now().Sub(*p.used.Load()) < p.opts.IdleTimeout {
+		p.sweep()
+		if used := p.used.Load(); used == nil || p.opts.Now().Sub(*used) < p.opts.IdleTimeout {
 			continue
 		}
 		for spare := p.takeSpare(); spare != nil; spare = p.takeSpare() {
