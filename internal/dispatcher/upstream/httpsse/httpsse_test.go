@@ -323,7 +323,11 @@ func TestDialFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := newFake()
 			server.get = tc.get
-			_, err := tryDial(t, server, upstream.Options{MaxMessageBytes: 1 << 20, StartTimeout: 300 * time.Millisecond}, tc.remote, nil)
+			opts := upstream.Options{MaxMessageBytes: 1 << 20}
+			if tc.want == registry.FailTimeout {
+				opts.StartTimeout = 300 * time.Millisecond
+			}
+			_, err := tryDial(t, server, opts, tc.remote, nil)
 			wantFailure(t, err, tc.want, tc.says)
 		})
 	}

@@ -245,7 +245,11 @@ func TestDialFails(t *testing.T) {
 		}), want: registry.FailNotMCP, says: "RFC 6455"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tryDial(t, tc.handler, fixture{origin: origin.Options{Remote: tc.remote}, Options: upstream.Options{StartTimeout: 300 * time.Millisecond}})
+			f := fixture{origin: origin.Options{Remote: tc.remote}}
+			if tc.want == registry.FailTimeout {
+				f.StartTimeout = 300 * time.Millisecond
+			}
+			_, err := tryDial(t, tc.handler, f)
 			wantFailure(t, err, tc.want, tc.says)
 		})
 	}
