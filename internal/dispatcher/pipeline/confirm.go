@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
@@ -113,7 +114,9 @@ func (x *exchange) confirmNow(ctx context.Context, question input.Question, aske
 	x.note(audit.ConfirmPending)
 	bounded, cancel := context.WithTimeout(ctx, x.confirmTTL())
 	defer cancel()
+	stop := x.tellOfWaiting()
 	reply := x.Client.Ask(bounded, question.Method, question.Params)
+	stop()
 	switch {
 	case ctx.Err() != nil:
 		answer := x.failed(context.Cause(ctx))
@@ -130,6 +133,35 @@ func (x *exchange) confirmNow(ctx context.Context, question input.Question, aske
 	x.trusted = x.Trusted(x.engine)
 	again()
 	return x.settle(ctx, again)
+}
+
+// waitingEvery is how often a client hears that its call still waits for a person.
+const waitingEvery = 10 * time.Second
+
+// tellOfWaiting tells a client that wants progress that its call still waits, until stop is called, so that the client's own
+// patience does not end before the person's. The values rise, as MCP asks, and stay below what a server begins with.
+func (x *exchange) tellOfWaiting() (stop func()) {
+	if x.Progress == nil {
+		return func() {}
+	}
+	ticker := time.NewTicker(waitingEvery)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for n := 1; ; n++ {
+			select {
+			case <-ticker.C:
+				x.Progress(fmt.Appendf(nil, `{"progressToken":0,"progress":%.6f,"message":"Waiting for a person to confirm the call."}`, float64(n)/1e6))
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(over)
+		<-ended
+	}
 }
 
 func (x *exchange) confirmTTL() time.Duration {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
@@ -248,21 +249,28 @@ func TestConfirmationWithinACall(t *testing.T) {
 	}
 }
 
-// A person who does not answer has not confirmed.
+// A person who does not answer has not confirmed; until then a client that wants progress hears that its call waits.
 func TestConfirmationThatNobodyGives(t *testing.T) {
-	f := newFixture(t, func(d *registry.Document) { confirmed(d); d.Policy.Confirm.TTLSeconds = 1 })
-	a := f.Do(t.Context(), &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
-		Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
-		Client: Client{Form: true, Ask: func(ctx context.Context, _ string, _ []byte) upstream.Reply {
-			<-ctx.Done()
-			return upstream.Reply{Error: &jsonrpc.Error{}}
-		}},
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, confirmed)
+		var progress []string
+		a := f.Do(t.Context(), &Request{
+			Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
+			Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
+			Progress: func(params []byte) { progress = append(progress, string(params)) },
+			Client: Client{Form: true, Ask: func(ctx context.Context, _ string, _ []byte) upstream.Reply {
+				<-ctx.Done()
+				return upstream.Reply{Error: &jsonrpc.Error{}}
+			}},
+		})
+		if reason(a) != reasonExpired || f.server.Received() != "" {
+			t.Errorf("%+v, the server received %q", a, f.server.Received())
+		}
+		if got := outcomes(f.audit.String()); got != "confirm_pending declined" {
+			t.Errorf("recorded %q", got)
+		}
+		if len(progress) < 5 || !strings.Contains(progress[1], `"progress":0.000002,`) {
+			t.Errorf("in a minute: %v", progress)
+		}
 	})
-	if reason(a) != reasonExpired || f.server.Received() != "" {
-		t.Errorf("%+v, the server received %q", a, f.server.Received())
-	}
-	if got := outcomes(f.audit.String()); got != "confirm_pending declined" {
-		t.Errorf("recorded %q", got)
-	}
 }
