@@ -12,6 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
@@ -110,7 +111,7 @@ func (x *exchange) run(ctx context.Context) Answer {
 	case waiting != nil:
 		return x.proceed(ctx, waiting)
 	}
-	if x.held.place, refusal = x.beginCall(x.Caller.Address); refusal != nil {
+	if x.held.place, refusal = x.callers.BeginCall(x.Caller.Address, x.Limits().MaxConcurrent); refusal != nil {
 		return Answer{Refusal: refusal}
 	}
 	if x.Call.Method == MethodListTools && x.Source == nil {
@@ -234,7 +235,7 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer x.Deadline.start(x.timeout(), func() { cancel(errTimeout) })()
+	defer x.Deadline.Start(x.timeout(), func() { cancel(errTimeout) })()
 	start := x.Now()
 	x.sent = true
 	answer := x.rounds(ctx, conn)
@@ -269,7 +270,7 @@ func (x *exchange) failed(err error) Answer {
 // TransportRefusal tells a failure of the server, or of the way to it, in the words of the table of errors.
 func TransportRefusal(err error, tool string) *policy.Refusal {
 	if errors.Is(err, pool.ErrNoCapacity) {
-		return limited("NoCapacity", "All connections to the server are in use. Try again in some seconds.")
+		return limits.Refuse("NoCapacity", "All connections to the server are in use. Try again in some seconds.")
 	}
 	refusal := &policy.Refusal{Kind: policy.TransportError, Stage: policy.StageUpstream, Tool: tool, Reason: "Failed",
 		Message: "The server could not be reached."}

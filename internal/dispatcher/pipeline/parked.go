@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/features"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -96,7 +97,7 @@ func (x *exchange) park(ctx context.Context, conn upstream.Conn) Answer {
 	x.questions.Run(ctx, func(ctx context.Context) (upstream.Reply, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer x.Deadline.start(timeout, func() { cancel(errTimeout) })()
+		defer x.Deadline.Start(timeout, func() { cancel(errTimeout) })()
 		reply, err := conn.Call(ctx, call)
 		x.forwarded(x.answerOf(reply, err), conn.Info().ProtocolVersion, x.Now().Sub(start))
 		return reply, err
@@ -114,7 +115,7 @@ func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.
 	id := x.lot.Park(p, roundTTL)
 	if id == 0 {
 		call.Cancel(errNotContinued)
-		return Answer{Era: x.era, Refusal: limited("InputPending", "Too many calls wait for input. Answer some, or try again in some minutes.")}
+		return Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many calls wait for input. Answer some, or try again in some minutes.")}
 	}
 	x.held = holding{}
 	answer := x.giveOut(nil, questions, input.State{Parked: id, Keys: input.Keys(questions), Content: x.content()}, roundTTL)

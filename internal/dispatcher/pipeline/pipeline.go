@@ -16,6 +16,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
@@ -56,9 +57,9 @@ type Pipeline struct {
 	payloads atomic.Pointer[audit.Payloads]
 	tracer   atomic.Pointer[tracing.Tracer]
 	lastPoll atomic.Pointer[time.Time]
-	limits   limits
+	callers  *limits.Callers
 	lists    lists
-	flight   Flight
+	flight   limits.Flight
 	vault    *input.Vault
 	lot      *parking.Lot[*parked]
 }
@@ -66,7 +67,7 @@ type Pipeline struct {
 // New gives a pipeline without a document: it refuses everything until Apply.
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c, schemas: registry.NewSchemaCache()}
-	p.limits.callers = map[string]*callerLimits{}
+	p.callers = limits.NewCallers(c.Now)
 	p.vault = input.NewVault(c.Now, c.Tag)
 	p.lot = parking.NewLot(maxParked, (*parked).abandon)
 	return p
@@ -108,7 +109,25 @@ func (p *Pipeline) Trusted(e *policy.Engine) bool {
 }
 
 // Flight is what is in flight, to be waited for by a drain.
-func (p *Pipeline) Flight() *Flight { return &p.flight }
+func (p *Pipeline) Flight() *limits.Flight { return &p.flight }
+
+// Limits are those of the document in force, with what stands where it says nothing.
+func (p *Pipeline) Limits() registry.Limits {
+	if d := p.Document(); d != nil {
+		return limits.OrDefaults(d.Policy.Limits)
+	}
+	return limits.OrDefaults(registry.Limits{})
+}
+
+// Admit takes one message off the caller's rate: every message costs, refused or not.
+func (p *Pipeline) Admit(address string) *policy.Refusal {
+	return p.callers.Admit(address, p.Limits().RequestsPerMinute)
+}
+
+// BeginSession counts one session of the caller; end is to be called once.
+func (p *Pipeline) BeginSession(address string) (end func(), refusal *policy.Refusal) {
+	return p.callers.BeginSession(address, p.Limits().MaxSessions)
+}
 
 // ServerName names the server in answers and records; empty while there is no document.
 func (p *Pipeline) ServerName() string {

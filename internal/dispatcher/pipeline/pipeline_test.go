@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -266,83 +265,6 @@ func TestPages(t *testing.T) {
 	if len(names) != 1201 || cursor != nil || names[0] != `"tool0000"` || names[1200] != `"tool1200"` {
 		t.Errorf("%d tools, next %s", len(names), cursor)
 	}
-}
-
-func TestRateRefills(t *testing.T) {
-	f := newFixture(t, func(d *registry.Document) { d.Policy.Limits.RequestsPerMinute = 60 })
-	for range 60 {
-		if f.Admit("10.0.0.1") != nil {
-			t.Fatal("refused within the limit")
-		}
-	}
-	if f.Admit("10.0.0.1") == nil {
-		t.Error("let in over the limit")
-	}
-	if f.Admit("10.0.0.2") != nil {
-		t.Error("another caller pays for the first")
-	}
-	f.now = f.now.Add(time.Second)
-	if f.Admit("10.0.0.1") != nil {
-		t.Error("refused after a second, in which one message more is due")
-	}
-}
-
-func TestCallersAreForgotten(t *testing.T) {
-	f := newFixture(t, func(d *registry.Document) { d.Policy.Limits.RequestsPerMinute = 60 })
-	end, _ := f.BeginSession("keeps a session")
-	for i := range sweepAt * 3 {
-		f.now = f.now.Add(2 * sweepEvery)
-		if f.Admit(fmt.Sprint(i)) != nil {
-			t.Fatal("a new caller was refused")
-		}
-	}
-	if n := len(f.limits.callers); n > sweepAt+1 {
-		t.Errorf("%d callers are remembered", n)
-	}
-	if c := f.limits.callers["keeps a session"]; c == nil || c.sessions != 1 {
-		t.Error("a caller with a session was forgotten")
-	}
-	end()
-}
-
-func TestFlight(t *testing.T) {
-	var f Flight
-	if !f.Begin() {
-		t.Fatal("nothing may begin")
-	}
-	landed := f.Close()
-	if !f.Begin() {
-		t.Error("refused while another is in flight")
-	}
-	f.End()
-	select {
-	case <-landed:
-		t.Error("landed with one in flight")
-	default:
-	}
-	f.End()
-	<-landed
-	if f.Begin() {
-		t.Error("let in after landing")
-	}
-}
-
-func TestDeadlineStandsStillWhileHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var d Deadline
-		start := time.Now()
-		over := make(chan time.Duration, 1)
-		stop := d.start(30*time.Second, func() { over <- time.Since(start) })
-		defer stop()
-		time.AfterFunc(10*time.Second, func() {
-			first, second := d.Hold(), d.Hold()
-			time.AfterFunc(time.Minute, first)
-			time.AfterFunc(2*time.Minute, second)
-		})
-		if got, want := <-over, 2*time.Minute+30*time.Second; got != want {
-			t.Errorf("over after %v, want %v", got, want)
-		}
-	})
 }
 
 func TestForwardable(t *testing.T) {

@@ -74,7 +74,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 				call.ProtocolVersion = "2025-11-25"
 			}
 			if tc.wantKind == policy.RateLimited {
-				end, refusal := f.beginCall("10.0.0.1")
+				end, refusal := f.callers.BeginCall("10.0.0.1", f.Limits().MaxConcurrent)
 				if refusal != nil {
 					t.Fatal(refusal)
 				}

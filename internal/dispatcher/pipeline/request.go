@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -41,7 +42,7 @@ type Request struct {
 	// Owner travels with what the server asks meanwhile.
 	Owner any
 	// Deadline is the call's time-out, for whoever has to hold it.
-	Deadline Deadline
+	Deadline limits.Deadline
 	// Cursor is that of tools/list, nil if absent.
 	Cursor []byte
 }

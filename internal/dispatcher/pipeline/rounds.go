@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/dispatcher/features"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -143,7 +144,7 @@ func (x *exchange) read(result []byte) (input.Round, *policy.Refusal) {
 		return input.Round{}, x.badRound(err.Error())
 	}
 	if len(round.Questions) == 0 && !x.Client.Rounds {
-		return input.Round{}, limited("ServerBusy", "The server is busy and asks to be called again. Try again in some seconds.")
+		return input.Round{}, limits.Refuse("ServerBusy", "The server is busy and asks to be called again. Try again in some seconds.")
 	}
 	for i, q := range round.Questions {
 		verdict, required := features.Judge(x.allowed(), x.Client.Capabilities, q.Method, q.Params)
@@ -185,7 +186,7 @@ func (x *exchange) giveOut(result []byte, questions []input.Question, state inpu
 	}
 	sealed, err := x.vault.Seal(x.owner(), state, ttl)
 	if err != nil {
-		return Answer{Era: x.era, Refusal: limited("InputPending", "Too many requests wait for input. Answer some, or try again in some minutes.")}
+		return Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many requests wait for input. Answer some, or try again in some minutes.")}
 	}
 	return Answer{Input: input.Result(result, questions, sealed), Era: x.era}
 }

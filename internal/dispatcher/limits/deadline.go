@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package pipeline
+package limits
 
 import (
 	"sync"
@@ -18,7 +18,8 @@ type Deadline struct {
 	holds int
 }
 
-func (d *Deadline) start(timeout time.Duration, over func()) (stop func()) {
+// Start begins the time-out. over is called at its end, unless stop is called before.
+func (d *Deadline) Start(timeout time.Duration, over func()) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left, d.since = timeout, time.Now()

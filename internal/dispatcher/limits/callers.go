@@ -1,7 +1,12 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package pipeline
+// Package limits bounds what requests may use: messages a minute, calls and sessions of one caller, the time of a call, and
+// how many are in flight when a drain waits for them.
+//
+// It counts and decides by the numbers that it is given. It knows no document, moves no message, and never imports
+// Kubernetes or the API.
+package limits
 
 import (
 	"cmp"
@@ -29,11 +34,18 @@ const (
 	defaultMaxRequestBytes = 4 << 20
 )
 
-// limits count what each caller uses.
-type limits struct {
+// Callers count what each caller uses. They are told apart by address. It is safe for concurrent use.
+type Callers struct {
+	now func() time.Time
+
 	mu      sync.Mutex
 	callers map[string]*callerLimits
 	swept   time.Time
+}
+
+// NewCallers gives a count on a clock.
+func NewCallers(now func() time.Time) *Callers {
+	return &Callers{now: now, callers: map[string]*callerLimits{}}
 }
 
 // callerLimits is one caller's use.
@@ -49,7 +61,7 @@ func (c *callerLimits) idle(now time.Time) bool {
 	return c.calls == 0 && c.sessions == 0 && (c.messages == nil || c.messages.TokensAt(now) >= float64(c.messages.Burst()))
 }
 
-func (l *limits) caller(address string, now time.Time) *callerLimits {
+func (l *Callers) caller(address string, now time.Time) *callerLimits {
 	c, ok := l.callers[address]
 	if ok {
 		return c
@@ -80,12 +92,8 @@ func (c *callerLimits) allow(perMinute int, now time.Time) bool {
 	return c.messages.AllowN(now, 1)
 }
 
-// Limits are those of the document in force, with what stands where it says nothing.
-func (p *Pipeline) Limits() registry.Limits {
-	var l registry.Limits
-	if d := p.Document(); d != nil {
-		l = d.Policy.Limits
-	}
+// OrDefaults gives limits with what stands where they say nothing.
+func OrDefaults(l registry.Limits) registry.Limits {
 	l.MaxConcurrent = cmp.Or(l.MaxConcurrent, defaultMaxConcurrent)
 	l.MaxSessions = cmp.Or(l.MaxSessions, defaultMaxSessions)
 	l.SessionIdleSeconds = cmp.Or(l.SessionIdleSeconds, int(defaultSessionIdle/time.Second))
@@ -94,44 +102,44 @@ func (p *Pipeline) Limits() registry.Limits {
 }
 
 // Admit takes one message off the caller's rate: every message costs, refused or not.
-func (p *Pipeline) Admit(address string) *policy.Refusal {
-	perMinute := p.Limits().RequestsPerMinute
-	now := p.Now()
-	p.limits.mu.Lock()
-	defer p.limits.mu.Unlock()
-	if p.limits.caller(address, now).allow(perMinute, now) {
+func (l *Callers) Admit(address string, perMinute int) *policy.Refusal {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.caller(address, now).allow(perMinute, now) {
 		return nil
 	}
-	return limited("RequestsPerMinute", fmt.Sprintf("More than %d requests a minute. Wait some seconds and try again.", perMinute))
+	return Refuse("RequestsPerMinute", fmt.Sprintf("More than %d requests a minute. Wait some seconds and try again.", perMinute))
 }
 
-// beginCall counts one call of the caller; end is to be called once.
-func (p *Pipeline) beginCall(address string) (end func(), refusal *policy.Refusal) {
-	return p.take(address, "MaxConcurrent", p.Limits().MaxConcurrent, "calls at once", func(c *callerLimits) *int { return &c.calls })
+// BeginCall counts one call of the caller; end is to be called once.
+func (l *Callers) BeginCall(address string, most int) (end func(), refusal *policy.Refusal) {
+	return l.take(address, "MaxConcurrent", most, "calls at once", func(c *callerLimits) *int { return &c.calls })
 }
 
 // BeginSession counts one session of the caller; end is to be called once.
-func (p *Pipeline) BeginSession(address string) (end func(), refusal *policy.Refusal) {
-	return p.take(address, "MaxSessions", p.Limits().MaxSessions, "sessions", func(c *callerLimits) *int { return &c.sessions })
+func (l *Callers) BeginSession(address string, most int) (end func(), refusal *policy.Refusal) {
+	return l.take(address, "MaxSessions", most, "sessions", func(c *callerLimits) *int { return &c.sessions })
 }
 
 // take counts one use under a limit.
-func (p *Pipeline) take(address, name string, limit int, what string, of func(*callerLimits) *int) (func(), *policy.Refusal) {
-	p.limits.mu.Lock()
-	defer p.limits.mu.Unlock()
-	c := p.limits.caller(address, p.Now())
+func (l *Callers) take(address, name string, limit int, what string, of func(*callerLimits) *int) (func(), *policy.Refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.caller(address, l.now())
 	used := of(c)
 	if *used >= limit {
-		return nil, limited(name, fmt.Sprintf("More than %d %s. End some and try again.", limit, what))
+		return nil, Refuse(name, fmt.Sprintf("More than %d %s. End some and try again.", limit, what))
 	}
 	*used++
 	return func() {
-		p.limits.mu.Lock()
-		defer p.limits.mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		*used--
 	}, nil
 }
 
-func limited(reason, message string) *policy.Refusal {
+// Refuse is the refusal of what is over a limit.
+func Refuse(reason, message string) *policy.Refusal {
 	return &policy.Refusal{Kind: policy.RateLimited, Stage: policy.StageLimits, Reason: reason, Message: message}
 }
