@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"toolgate.dev/toolgate/internal/rules"
+	"toolgate.dev/toolgate/internal/rules/expression"
 )
 
 const benchArgs = `{"path":"/home/ann/notes/today.txt","content":"a few words of text","mode":420,"flags":["a","b"],"opts":{"force":false}}`
@@ -57,19 +58,19 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkMostExpensive is near MaxCost with values as large as assumed: what one rule may take at worst.
+// BenchmarkMostExpensive is near expression.MaxCost with values as large as assumed: what one rule may take at worst.
 func BenchmarkMostExpensive(b *testing.B) {
 	list := `["` + fmt.Sprintf("%01024d", 0) + `"`
-	for range rules.AssumedSize - 1 {
+	for range expression.AssumedSize - 1 {
 		list += `,"` + fmt.Sprintf("%01024d", 0) + `"`
 	}
 	in := call(`{"list":` + list + `]}`)
-	for name, expression := range map[string]string{
+	for name, text := range map[string]string{
 		"a loop of patterns":        `args.list.all(x, !x.matches("[a-z0-8]*[1-9][a-y]"))`,
 		"a loop of loops over ints": `args.list.all(x, ["a","b","c","d","e","f","g","h"].all(y, x != y))`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			compiled := compile(b, oneRule(expression+` ? false : true`))
+			compiled := compile(b, oneRule(text+` ? false : true`))
 			for b.Loop() {
 				if d := rules.Decide(compiled, in); d.Action != rules.ActionNone {
 					b.Fatalf("%+v", d)

@@ -6,6 +6,8 @@ package rules
 import (
 	"fmt"
 	"regexp"
+
+	"toolgate.dev/toolgate/internal/rules/expression"
 )
 
 var (
@@ -25,22 +27,22 @@ func checkSet(set *Set) []RuleError {
 	switch set.Type {
 	case TypeSafety, TypePolicy, TypeValidation, TypeRouting:
 	default:
-		bad("type", "is %q; it must be safety, policy, validation or routing", clip(string(set.Type)))
+		bad("type", "is %q; it must be safety, policy, validation or routing", expression.Clip(string(set.Type)))
 	}
 	switch set.Enforcement {
 	case "", Enforce, Audit:
 	default:
-		bad("enforcement", "is %q; it must be Enforce or Audit", clip(string(set.Enforcement)))
+		bad("enforcement", "is %q; it must be Enforce or Audit", expression.Clip(string(set.Enforcement)))
 	}
 	switch set.Format {
 	case FormatCEL, FormatJSONSchema:
 	default:
-		bad("format", "is %q; it must be cel or jsonSchema", clip(string(set.Format)))
+		bad("format", "is %q; it must be cel or jsonSchema", expression.Clip(string(set.Format)))
 	}
 	switch set.Reach {
 	case ReachServer, ReachTools:
 	default:
-		bad("reach", "is %q; it must be Tools, or absent", clip(string(set.Reach)))
+		bad("reach", "is %q; it must be Tools, or absent", expression.Clip(string(set.Reach)))
 	}
 	if len(set.Rules) > MaxRules {
 		bad("rules", "are %d; at most %d are allowed in one set", len(set.Rules), MaxRules)
@@ -57,7 +59,7 @@ func checkSelectors(set *Set) []RuleError {
 	checkList(bad, "methods", set.Methods)
 	for _, method := range set.Methods {
 		if notAMethod(method) {
-			bad("methods", "hold %q, which is no method's name", clip(method))
+			bad("methods", "hold %q, which is no method's name", expression.Clip(method))
 		} else if method != methodCall && (set.Tools != nil || set.Reach == ReachTools) {
 			bad("methods", "hold %s, which carries no tool, beside a selector of tools: make it a set of its own", method)
 		}
@@ -74,7 +76,7 @@ func checkSelectors(set *Set) []RuleError {
 	switch set.Tools.Destructive {
 	case DestructiveAny, DestructiveTrue, DestructiveFalse:
 	default:
-		bad("tools.destructive", "is %q; it must be True or False, or absent", clip(string(set.Tools.Destructive)))
+		bad("tools.destructive", "is %q; it must be True or False, or absent", expression.Clip(string(set.Tools.Destructive)))
 	}
 	return errs
 }
@@ -98,14 +100,14 @@ func checkRule(set *Set, rule *Rule) []RuleError {
 		errs = append(errs, RuleError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 	if !ruleName.MatchString(rule.Name) || len(rule.Name) > MaxNameSize {
-		bad("name", "is %q; it must be letters, digits, '.', '_' and '-', at most %d of them", clip(rule.Name), MaxNameSize)
+		bad("name", "is %q; it must be letters, digits, '.', '_' and '-', at most %d of them", expression.Clip(rule.Name), MaxNameSize)
 	}
 	switch rule.Action {
 	case Reject, RequireConfirmation, Warn, Allow:
 	case ActionNone:
 		bad("action", "is missing; it must be Reject, RequireConfirmation, Warn or Allow")
 	default:
-		bad("action", "is %q; it must be Reject, RequireConfirmation, Warn or Allow", clip(string(rule.Action)))
+		bad("action", "is %q; it must be Reject, RequireConfirmation, Warn or Allow", expression.Clip(string(rule.Action)))
 	}
 	conditions := 0
 	for _, condition := range []struct {
@@ -122,7 +124,7 @@ func checkRule(set *Set, rule *Rule) []RuleError {
 		}
 		conditions++
 		if condition.format != set.Format {
-			bad(condition.field, "belongs to format %s; the set's format is %s", condition.format, clip(string(set.Format)))
+			bad(condition.field, "belongs to format %s; the set's format is %s", condition.format, expression.Clip(string(set.Format)))
 		}
 	}
 	if conditions != 1 {

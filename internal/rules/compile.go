@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
-
+	"toolgate.dev/toolgate/internal/rules/expression"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
@@ -20,6 +19,8 @@ const (
 	MaxRules    = 128
 	MaxNames    = 256 // of tools or methods in one list
 	MaxNameSize = 253 // bytes of a set's or a rule's name
+	// MaxSetCost is what all rules of a set may cost together, in units of expression.MaxCost.
+	MaxSetCost = 10_000_000
 )
 
 // Compiled is a set that is ready to decide. It is immutable and safe for concurrent use.
@@ -37,11 +38,11 @@ type compiledRule struct {
 	name        string
 	action      Action
 	priority    int // effective
-	condition   *expression
+	condition   *expression.Expression
 	appliesWhen bool // the condition's value for which the rule applies
 	schema      *schema.Schema
-	message     template
-	messageExpr *expression
+	message     expression.Template
+	messageExpr *expression.Expression
 }
 
 // Compile compiles a set. It always gives a *Compiled: one with errors, or with a text in Broken, denies what it governs.
@@ -67,7 +68,7 @@ func Compile(set Set) (*Compiled, []RuleError) {
 	}
 	if cost > MaxSetCost {
 		errs = append(errs, RuleError{Field: "rules", Message: fmt.Sprintf(
-			"may cost %s units together, over the limit of %d", units(cost), MaxSetCost)})
+			"may cost %s units together, over the limit of %d", expression.Units(cost), MaxSetCost)})
 	}
 	if len(errs) > 0 {
 		c.rules = nil
@@ -80,13 +81,14 @@ func Compile(set Set) (*Compiled, []RuleError) {
 
 // addCost adds what the rule's expressions may cost.
 func (r *compiledRule) addCost(sum uint64) uint64 {
-	for _, e := range []*expression{r.condition, r.messageExpr} {
-		if e != nil && e.cost > math.MaxUint64-sum {
+	for _, e := range []*expression.Expression{r.condition, r.messageExpr} {
+		if e == nil {
+			continue
+		}
+		if e.Cost() > math.MaxUint64-sum {
 			return math.MaxUint64
 		}
-		if e != nil {
-			sum += e.cost
-		}
+		sum += e.Cost()
 	}
 	return sum
 }
@@ -111,30 +113,32 @@ func compileRule(set *Set, rule *Rule) (compiledRule, []RuleError) {
 		r.priority = *rule.Priority
 	}
 	errs := checkRule(set, rule)
-	var problems []RuleError
+	var problems []expression.Problem
 	if rule.When != "" {
-		r.condition, problems = compileExpression(rule.When, cel.BoolType)
+		r.condition, problems = expression.Condition(rule.When)
 		r.appliesWhen = true
 		errs = append(errs, inField("when", problems)...)
 	} else if rule.Require != "" {
-		r.condition, problems = compileExpression(rule.Require, cel.BoolType)
+		r.condition, problems = expression.Condition(rule.Require)
 		errs = append(errs, inField("require", problems)...)
 	} else if len(rule.Schema) > 0 {
-		r.schema, problems = compileSchema(rule.Schema)
-		errs = append(errs, problems...)
+		var faults []RuleError
+		r.schema, faults = compileSchema(rule.Schema)
+		errs = append(errs, faults...)
 	}
-	r.message, problems = parseTemplate(rule.Message)
+	r.message, problems = expression.ParseTemplate(rule.Message)
 	errs = append(errs, inField("message", problems)...)
 	if rule.MessageExpression != "" {
-		r.messageExpr, problems = compileExpression(rule.MessageExpression, cel.StringType)
+		r.messageExpr, problems = expression.Text(rule.MessageExpression)
 		errs = append(errs, inField("messageExpression", problems)...)
 	}
 	return r, errs
 }
 
-func inField(field string, errs []RuleError) []RuleError {
-	for i := range errs {
-		errs[i].Field = field
+func inField(field string, problems []expression.Problem) []RuleError {
+	errs := make([]RuleError, 0, len(problems))
+	for _, p := range problems {
+		errs = append(errs, RuleError{Field: field, Line: p.Line, Column: p.Column, Message: p.Message})
 	}
 	return errs
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"toolgate.dev/toolgate/internal/rules"
+	"toolgate.dev/toolgate/internal/rules/expression"
 )
 
 func TestCompileRefuses(t *testing.T) {
@@ -69,7 +70,7 @@ func TestCompileRefuses(t *testing.T) {
 		"lists of lists that are joined":   {when(`args.l.map(x, args.l.map(y, args.l.map(z, args.s))).flatten().flatten().join("") == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit"}},
 		"an invalid duration":              {when(`duration("1 hour") == duration("1h")`), rules.RuleError{Rule: "r", Field: "when", Line: 1, Column: 10}},
 		"a literal of our own types":       {when(`toolgate.Tool{name: "a"} == tool`), rules.RuleError{Rule: "r", Field: "when"}},
-		"an expression that is too long":   {when(`"` + strings.Repeat("a", rules.MaxExpressionSize) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 8192"}},
+		"an expression that is too long":   {when(`"` + strings.Repeat("a", expression.MaxSize) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 8192"}},
 		"an expression nested too deep":    {when(strings.Repeat("(", 300) + "true" + strings.Repeat(")", 300)), rules.RuleError{Rule: "r", Field: "when"}},
 		"loops that cost too much":         {when(`args.a.all(x, args.b.all(y, args.c.all(z, x == y && y == z)))`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit of 1000000"}},
 		"a message with an unknown name":   {good(func(s *rules.Set) { s.Rules[0].Message = "a\nsee {arg.path}" }), rules.RuleError{Rule: "r", Field: "message", Line: 2, Column: 5, Message: "args, call, caller"}},

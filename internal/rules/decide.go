@@ -3,7 +3,10 @@
 
 package rules
 
-import "toolgate.dev/toolgate/internal/schema"
+import (
+	"toolgate.dev/toolgate/internal/rules/expression"
+	"toolgate.dev/toolgate/internal/schema"
+)
 
 // Decision is the verdict of rule sets on one call.
 type Decision struct {
@@ -42,7 +45,7 @@ func Decide(sets []*Compiled, in Input) Decision { return decide(sets, in, false
 func Evaluate(sets []*Compiled, in Input) Decision { return decide(sets, in, true) }
 
 func decide(sets []*Compiled, in Input, trace bool) Decision {
-	v := verdict{a: newActivation(&in), trace: trace}
+	v := verdict{a: expression.NewActivation(&in), trace: trace}
 	for _, c := range sets {
 		if c.Governs(in.Tool, in.Call.Method) {
 			c.findings(v.a, v.take)
@@ -58,7 +61,7 @@ func decide(sets []*Compiled, in Input, trace bool) Decision {
 // verdict gathers findings into a decision.
 type verdict struct {
 	d       Decision
-	a       *activation
+	a       *expression.Activation
 	trace   bool
 	winners [classes]finding // by class; one without a set is none
 	failed  finding          // a Warn that failed: it decides nothing, but the verdict is at least Warn

@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/cel-go/common/types"
-
+	"toolgate.dev/toolgate/internal/rules/expression"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
@@ -49,7 +48,7 @@ type finding struct {
 }
 
 // findings evaluates every rule of a set on one call.
-func (c *Compiled) findings(a *activation, take func(finding)) {
+func (c *Compiled) findings(a *expression.Activation, take func(finding)) {
 	if c.broken != "" {
 		take(finding{set: c, outcome: Failed, err: brokenError(c.broken)})
 		return
@@ -66,10 +65,10 @@ type brokenError string
 
 func (e brokenError) Error() string { return string(e) }
 
-func (r *compiledRule) evaluate(a *activation) finding {
+func (r *compiledRule) evaluate(a *expression.Activation) finding {
 	f := finding{rule: r, outcome: NotApplied}
 	if r.schema != nil {
-		f.violations = r.schema.Validate(a.argsJSON())
+		f.violations = r.schema.Validate(a.ArgsJSON())
 		if len(f.violations) > 0 {
 			f.outcome = Applied
 		}
@@ -80,7 +79,7 @@ func (r *compiledRule) evaluate(a *activation) finding {
 		}
 		return f
 	}
-	switch holds, err := r.condition.holds(a); {
+	switch holds, err := r.condition.Holds(a); {
 	case err != nil:
 		f.outcome, f.err = Failed, err
 	case holds == r.appliesWhen:
@@ -175,13 +174,13 @@ func class(t Type) int {
 }
 
 // hit puts the finding into words.
-func (f *finding) hit(a *activation) Hit {
+func (f *finding) hit(a *expression.Activation) Hit {
 	h := Hit{
 		Set: f.set.set.Name, Rule: f.ruleName(), Type: f.set.set.Type, Enforcement: f.set.enforcement(),
 		Priority: f.priority(), Action: f.action(), Outcome: f.outcome, Violations: f.violations,
 	}
 	if f.err != nil {
-		h.Error = clip(f.err.Error())
+		h.Error = expression.Clip(f.err.Error())
 	}
 	if f.counts() {
 		h.Message = f.message(a)
@@ -190,16 +189,16 @@ func (f *finding) hit(a *activation) Hit {
 }
 
 // message gives what the caller is told. Whatever goes wrong in it, there is a text, and the verdict stays.
-func (f *finding) message(a *activation) string {
+func (f *finding) message(a *expression.Activation) string {
 	if f.rule == nil {
-		return fmt.Sprintf("rule set %s can't be evaluated, so it denies what it governs: %s", f.set.set.Name, clip(f.err.Error()))
+		return fmt.Sprintf("rule set %s can't be evaluated, so it denies what it governs: %s", f.set.set.Name, expression.Clip(f.err.Error()))
 	}
 	text := f.rule.words(a)
 	switch {
 	case f.outcome == Failed:
-		return orDefault(text, f) + " (could not be evaluated: " + clip(f.err.Error()) + ")"
+		return orDefault(text, f) + " (could not be evaluated: " + expression.Clip(f.err.Error()) + ")"
 	case len(f.violations) > 0:
-		return orDefault(text, f) + ": " + shorten(schema.Explain(f.violations), maxMessageBytes)
+		return orDefault(text, f) + ": " + expression.Shorten(schema.Explain(f.violations), expression.MaxMessageBytes)
 	default:
 		return orDefault(text, f)
 	}
@@ -213,15 +212,13 @@ func orDefault(text string, f *finding) string {
 }
 
 // words gives the rule's own message, or "".
-func (r *compiledRule) words(a *activation) string {
+func (r *compiledRule) words(a *expression.Activation) string {
 	if r.messageExpr != nil {
-		if out, err := r.messageExpr.eval(a); err == nil {
-			if text, ok := out.(types.String); ok && text != "" {
-				return shorten(string(text), maxMessageBytes)
-			}
+		if text, err := r.messageExpr.Text(a); err == nil && text != "" {
+			return expression.Shorten(text, expression.MaxMessageBytes)
 		}
 	}
-	return r.message.fill(a)
+	return r.message.Fill(a)
 }
 
 func (c *Compiled) enforcement() Enforcement {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"fmt"
@@ -14,17 +14,15 @@ import (
 
 // Limits of one CEL expression, held when it is compiled.
 const (
-	MaxExpressionSize = 8192 // characters
-	maxNodes          = 2000
-	maxNesting        = 64
-	maxPatternSize    = 2000 // instructions of one regular expression
+	MaxSize        = 8192 // characters
+	maxNodes       = 2000
+	maxNesting     = 64
+	maxPatternSize = 2000 // instructions of one regular expression
 	// MaxCost is what one evaluation may cost, in units of some 50 ns. A rule is refused when it may cost more on values up
 	// to AssumedSize (bytes of a text, values within a collection); on a call with larger values for which it may, the
 	// rule fails with an error that says so.
 	MaxCost     = 1_000_000
 	AssumedSize = 256
-	// MaxSetCost is what all rules of a set may cost together.
-	MaxSetCost = 10_000_000
 )
 
 // Variables that rules see.
@@ -46,7 +44,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.OptionalTypes(),
 		cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true),
-		cel.ParserExpressionSizeLimit(MaxExpressionSize),
+		cel.ParserExpressionSizeLimit(MaxSize),
 		cel.ParserRecursionLimit(maxNesting),
 		cel.ExpressionNodeLimit(maxNodes),
 		cel.ExpressionNestingDepthLimit(maxNesting),

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"encoding/json"
@@ -68,7 +68,7 @@ func (e *numberError) Error() string {
 
 func within(err error, token string) error {
 	if n := new(numberError); errors.As(err, &n) {
-		n.path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(clip(token)) + n.path
+		n.path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(Clip(token)) + n.path
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 // field is one field of an object that rules see.
 type field struct {
 	typ *types.Type
-	get func(a *activation) ref.Val
+	get func(a *Activation) ref.Val
 }
 
 // kind is the type of an object that rules see. Its fields are known to the checker, so that a misspelt one is an error
@@ -33,21 +33,21 @@ func newKind(name string, fields map[string]field) *kind {
 }
 
 func text(get func(in *Input) string) field {
-	return field{types.StringType, func(a *activation) ref.Val { return types.String(get(a.in)) }}
+	return field{types.StringType, func(a *Activation) ref.Val { return types.String(get(a.in)) }}
 }
 
 func flag(get func(in *Input) bool) field {
-	return field{types.BoolType, func(a *activation) ref.Val { return types.Bool(get(a.in)) }}
+	return field{types.BoolType, func(a *Activation) ref.Val { return types.Bool(get(a.in)) }}
 }
 
 func texts(get func(in *Input) []string) field {
-	return field{types.NewListType(types.StringType), func(a *activation) ref.Val {
+	return field{types.NewListType(types.StringType), func(a *Activation) ref.Val {
 		return types.NewStringList(types.DefaultTypeAdapter, get(a.in))
 	}}
 }
 
 func claims(get func(in *Input) map[string]any) field {
-	return field{types.NewMapType(types.StringType, types.DynType), func(a *activation) ref.Val {
+	return field{types.NewMapType(types.StringType, types.DynType), func(a *Activation) ref.Val {
 		return types.NewStringInterfaceMap(adapter{types.DefaultTypeAdapter}, get(a.in))
 	}}
 }
@@ -64,7 +64,7 @@ var (
 		"title":       text(func(in *Input) string { return in.Tool.Title }),
 		"version":     text(func(in *Input) string { return in.Tool.Version }),
 		"destructive": flag(func(in *Input) bool { return in.Tool.Destructive }),
-		"hints":       {hintsKind.typ, func(a *activation) ref.Val { return &object{hintsKind, a} }},
+		"hints":       {hintsKind.typ, func(a *Activation) ref.Val { return &object{hintsKind, a} }},
 	})
 	serverKind = newKind("Server", map[string]field{
 		"name":         text(func(in *Input) string { return in.Server.Name }),
@@ -88,7 +88,7 @@ var (
 		"uri":             text(func(in *Input) string { return in.Call.URI }),
 		"name":            text(func(in *Input) string { return in.Call.Name }),
 		"protocolVersion": text(func(in *Input) string { return in.Call.ProtocolVersion }),
-		"time":            {types.TimestampType, func(a *activation) ref.Val { return types.Timestamp{Time: a.in.Call.Time} }},
+		"time":            {types.TimestampType, func(a *Activation) ref.Val { return types.Timestamp{Time: a.in.Call.Time} }},
 	})
 	confirmedKind = newKind("Confirmed", map[string]field{
 		"by":   text(func(in *Input) string { return in.Confirmed.By }),
@@ -164,7 +164,7 @@ func getFrom(f field, target any) (any, error) {
 // object is a value of one of our kinds: a view of the input of one call.
 type object struct {
 	kind *kind
-	act  *activation
+	act  *Activation
 }
 
 // ConvertToNative implements ref.Val; an object has no native form.

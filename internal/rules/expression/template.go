@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"encoding/json"
@@ -11,17 +11,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// MaxMessageSize is the length of a rule's message in characters. With its fields filled in it has at most four times as
-// many bytes.
+// MaxMessageSize is the length of a rule's message in characters; with its fields filled in it has at most MaxMessageBytes.
 const (
 	MaxMessageSize  = 1024
-	maxMessageBytes = 4 * MaxMessageSize
+	MaxMessageBytes = 4 * MaxMessageSize
 )
 
 // maxFieldBytes is how much of one value a message shows, and absent what it shows for a field that is not there.
@@ -33,8 +31,8 @@ const (
 // placeholder is {name} or {name.member.0}: whatever else stands in braces is text.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*(\.[\w-]+)*\}`)
 
-// template is a message with fields to fill in.
-type template []part
+// Template is a message with fields to fill in.
+type Template []part
 
 // part is a text, or a path to a field.
 type part struct {
@@ -42,18 +40,18 @@ type part struct {
 	path []string
 }
 
-// parseTemplate reads a message. A field that rules don't see is an error with its column.
-func parseTemplate(message string) (template, []RuleError) {
+// ParseTemplate reads a message. A field that rules don't see is an error with its column.
+func ParseTemplate(message string) (Template, []Problem) {
 	if size := utf8.RuneCountInString(message); size > MaxMessageSize {
-		return nil, []RuleError{{Message: fmt.Sprintf("has %d characters; at most %d are allowed", size, MaxMessageSize)}}
+		return nil, []Problem{{Message: fmt.Sprintf("has %d characters; at most %d are allowed", size, MaxMessageSize)}}
 	}
-	var t template
-	var errs []RuleError
+	var t Template
+	var errs []Problem
 	end := 0
 	for _, found := range placeholder.FindAllStringIndex(message, -1) {
 		path := strings.Split(message[found[0]+1:found[1]-1], ".")
 		if problem := unknownField(path); problem != "" {
-			errs = append(errs, RuleError{
+			errs = append(errs, Problem{
 				Line:    1 + strings.Count(message[:found[0]], "\n"),
 				Column:  1 + utf8.RuneCountInString(message[strings.LastIndexByte(message[:found[0]], '\n')+1:found[0]]),
 				Message: problem,
@@ -92,8 +90,8 @@ func unknownField(path []string) string {
 	return fmt.Sprintf("{%s} is not one value: name a field of it", strings.Join(path, "."))
 }
 
-// fill writes the message for one call. It never fails: a field that is not there is shown as absent.
-func (t template) fill(a *activation) string {
+// Fill writes the message for one call. It never fails: a field that is not there is shown as absent.
+func (t Template) Fill(a *Activation) string {
 	var b strings.Builder
 	for _, p := range t {
 		if p.path == nil {
@@ -102,11 +100,11 @@ func (t template) fill(a *activation) string {
 			b.WriteString(a.show(p.path))
 		}
 	}
-	return shorten(b.String(), maxMessageBytes)
+	return Shorten(b.String(), MaxMessageBytes)
 }
 
 // show writes one field of a call on one line.
-func (a *activation) show(path []string) string {
+func (a *Activation) show(path []string) string {
 	v, _ := a.ResolveName(path[0])
 	for _, token := range path[1:] {
 		if v = member(v, token); v == nil {
@@ -120,13 +118,13 @@ func (a *activation) show(path []string) string {
 	case nil:
 		return absent
 	case string:
-		return oneLine(shorten(v, maxFieldBytes))
+		return oneLine(Shorten(v, maxFieldBytes))
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return absent
 	}
-	return oneLine(shorten(string(text), maxFieldBytes))
+	return oneLine(Shorten(string(text), maxFieldBytes))
 }
 
 // member goes one step down, in an object of ours, a map or a list; nil where there is nothing.
@@ -156,27 +154,4 @@ func plain(v ref.Val) any {
 		return o
 	}
 	return v.Value()
-}
-
-// oneLine keeps a value from breaking out of its place in the text.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-func clip(s string) string { return oneLine(shorten(s, maxFieldBytes)) }
-
-// shorten cuts s to n bytes and an ellipsis, between characters.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

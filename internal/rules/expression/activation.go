@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"github.com/google/cel-go/common/types"
@@ -10,9 +10,9 @@ import (
 	"toolgate.dev/toolgate/internal/rules/cost"
 )
 
-// activation is the input of one call as CEL resolves it: made once for all rules, used by one goroutine. Arguments are
+// Activation is the input of one call as CEL resolves it: made once for all rules, used by one goroutine. Arguments are
 // decoded when the first rule looks at them.
-type activation struct {
+type Activation struct {
 	in *Input
 
 	tool, server, caller, client, call, confirmed object
@@ -30,8 +30,9 @@ type lazyArgs struct {
 	bound *cost.Extent // once it is asked for
 }
 
-func newActivation(in *Input) *activation {
-	a := &activation{in: in, contextSize: -1}
+// NewActivation makes one; nobody may write to in afterwards.
+func NewActivation(in *Input) *Activation {
+	a := &Activation{in: in, contextSize: -1}
 	a.tool = object{toolKind, a}
 	a.server = object{serverKind, a}
 	a.caller = object{callerKind, a}
@@ -42,7 +43,7 @@ func newActivation(in *Input) *activation {
 }
 
 // ResolveName implements cel.Activation.
-func (a *activation) ResolveName(name string) (any, bool) {
+func (a *Activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case varArgs:
 		return a.decoded(varArgs).value, true
@@ -66,25 +67,25 @@ func (a *activation) ResolveName(name string) (any, bool) {
 }
 
 // Parent implements cel.Activation.
-func (a *activation) Parent() interpreter.Activation { return nil }
+func (a *Activation) Parent() interpreter.Activation { return nil }
 
-// argsJSON gives the arguments with defaults filled in.
-func (a *activation) argsJSON() []byte {
+// ArgsJSON gives the arguments with defaults filled in.
+func (a *Activation) ArgsJSON() []byte {
 	if a.in.Args != nil {
 		return a.in.Args
 	}
 	return a.rawJSON()
 }
 
-func (a *activation) rawJSON() []byte {
+func (a *Activation) rawJSON() []byte {
 	if a.in.RawArgs != nil {
 		return a.in.RawArgs
 	}
 	return []byte("{}")
 }
 
-func (a *activation) decoded(name string) *lazyArgs {
-	l, raw := &a.args, a.argsJSON()
+func (a *Activation) decoded(name string) *lazyArgs {
+	l, raw := &a.args, a.ArgsJSON()
 	if name == varRawArgs || a.in.Args == nil {
 		l, raw = &a.rawArgs, a.rawJSON()
 	}
@@ -106,7 +107,7 @@ func (a *activation) decoded(name string) *lazyArgs {
 }
 
 // largest gives the size of the largest value that the expression can reach.
-func (a *activation) largest(r reads) int {
+func (a *Activation) largest(r reads) int {
 	size := 0
 	if r.args {
 		size = a.decoded(varArgs).size
@@ -124,7 +125,7 @@ func (a *activation) largest(r reads) int {
 }
 
 // extent bounds a variable by the values of this call.
-func (a *activation) extent(name string) cost.Extent {
+func (a *Activation) extent(name string) cost.Extent {
 	if name == varArgs || name == varRawArgs {
 		return a.decoded(name).extent()
 	}

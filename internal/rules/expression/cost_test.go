@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rules
+package expression
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/cel-go/cel"
 
 	"toolgate.dev/toolgate/internal/rules/cost"
 )
@@ -64,13 +62,13 @@ func TestBoundsHold(t *testing.T) {
 		`args.l.filter(x, args.l.exists(y, y == x)).size() > 0`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			e, errs := compileExpression(text, cel.BoolType)
+			e, errs := Condition(text)
 			if len(errs) > 0 {
 				t.Logf("refused: %s", errs[0].Message)
 				return
 			}
 			for _, args := range []string{small, large} {
-				a := newActivation(&Input{RawArgs: []byte(args)})
+				a := NewActivation(&Input{RawArgs: []byte(args)})
 				if a.decoded(varArgs).size == 0 {
 					t.Fatal("no arguments")
 				}
@@ -92,7 +90,7 @@ func TestEstimateIsQuick(t *testing.T) {
 	for i := range 12 {
 		text = fmt.Sprintf("[1].all(x%d, %s)", i, text)
 	}
-	if _, errs := compileExpression(text, cel.BoolType); len(errs) > 0 {
+	if _, errs := Condition(text); len(errs) > 0 {
 		t.Error(errs)
 	}
 }
