@@ -9,12 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
 )
 
 // StatusWriter writes a status once, only when it changed, and tells of transitions after it was written.
@@ -46,51 +46,15 @@ func writeStatus[S any](ctx context.Context, w *StatusWriter, of statusOf[S], wa
 	return nil
 }
 
-// tell makes an event of each condition that has become True or False, once for each reason.
+// tell makes an event of each transition.
 func (w *StatusWriter) tell(o client.Object, before, after []metav1.Condition) {
-	told := map[string]bool{}
-	for _, c := range after {
-		old := meta.FindStatusCondition(before, c.Type)
-		switch {
-		case old != nil && old.Status == c.Status:
-			continue
-		case c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason]:
-			continue
-		}
-		told[c.Reason] = true
+	for _, t := range decide.Transitions(before, after) {
 		kind := corev1.EventTypeNormal
-		if c.Status == metav1.ConditionFalse {
+		if t.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		note := c.Message
-		if note == "" {
-			note = fmt.Sprintf("%s is %s", c.Type, c.Status)
-		}
-		w.Events.Eventf(o, nil, kind, c.Reason, c.Type, "%s", clipNote(note))
+		w.Events.Eventf(o, nil, kind, t.Reason, t.Type, "%s", t.Note)
 	}
-}
-
-// onItsWay leaves out reasons that say nothing but that time is needed.
-func onItsWay(reason string) bool {
-	switch reason {
-	case mcpv1alpha1.ReasonProgressing, mcpv1alpha1.ReasonPending, mcpv1alpha1.ReasonNotDiscovered, mcpv1alpha1.ReasonServerNotReady:
-		return true
-	default:
-		return false
-	}
-}
-
-// clipNote keeps to what the API allows for a note (1 KiB).
-func clipNote(note string) string {
-	const limit = 1024
-	if len(note) <= limit {
-		return note
-	}
-	end := limit - 3
-	for end > 0 && note[end]&0xC0 == 0x80 {
-		end--
-	}
-	return note[:end] + "..."
 }
 
 func serverStatus(s *mcpv1alpha1.MCPServer) statusOf[mcpv1alpha1.MCPServerStatus] {

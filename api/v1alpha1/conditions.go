@@ -4,8 +4,9 @@
 package v1alpha1
 
 // Condition types. All of them have positive polarity: True is the state to be in. All types of a kind are there from the
-// first write of its status, as Unknown with ReasonPending, each with the generation that it speaks of. Ready is on all
-// three kinds and is derived from the others by one function.
+// first write of its status, each with the generation that it speaks of: what is not known yet is Unknown or False, with
+// ReasonPending, ReasonProgressing or ReasonNotDiscovered. Ready is on all three kinds and is derived from the others by one
+// function.
 const (
 	// ConditionReady (MCPServer, MCPTool, RuleSet) is True when the object does what it is for. Otherwise its reason is that
 	// of the condition which is in the way.
@@ -31,7 +32,7 @@ const (
 
 // Reasons that conditions of several kinds share.
 const (
-	// ReasonPending: nothing has been found out yet; the first write of every condition.
+	// ReasonPending: nothing has been found out yet.
 	ReasonPending = "Pending"
 	// ReasonReady: everything that Ready is derived from is True.
 	ReasonReady = "Ready"
@@ -153,7 +154,7 @@ const (
 	ReasonDuplicateName = "DuplicateName"
 	// ReasonNameNotDeclared: the name is outside [A-Za-z0-9_.-]{1,128}, or equals another but for case; a person must declare it.
 	ReasonNameNotDeclared = "NameNotDeclared"
-	// ReasonDefinitionChanged: the definition differs from the admitted one; status.change says in what.
+	// ReasonDefinitionChanged: the definition differs from the admitted one; the message has the digest that would admit it.
 	ReasonDefinitionChanged = "DefinitionChanged"
 	// ReasonNotPinned: spec.discovery.pinning is Manual and spec.pin is not set.
 	ReasonNotPinned = "NotPinned"

@@ -231,9 +231,9 @@ type Rule struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	MessageExpression string `json:"messageExpression,omitempty"`
-	// when is CEL over tool, args, rawArgs, server, caller and call; the rule
-	// applies when it is true. An error counts as true, except for Allow. Example:
-	// args.path.startsWith("/etc").
+	// when is CEL over tool, args, rawArgs, server, caller, client, call and
+	// confirmed; the rule applies when it is true. An error counts as true, except
+	// for Allow. Example: args.path.startsWith("/etc").
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
@@ -244,9 +244,10 @@ type Rule struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Require string `json:"require,omitempty"`
-	// schema is a JSON Schema (2020-12 unless $schema says draft-07); the rule
-	// applies when the arguments do not conform. Nothing is fetched: $ref reaches
-	// within the schema only. Example: {properties: {path: {pattern: "^/data/"}}}.
+	// schema is a JSON Schema (2020-12, unless $schema names draft-04, -06, -07 or
+	// 2019-09); the rule applies when the arguments do not conform. Nothing is
+	// fetched: $ref reaches within the schema only. Example: {properties: {path:
+	// {pattern: "^/data/"}}}.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields

@@ -29,7 +29,7 @@ type options struct {
 	metricsSecure                bool
 	leaderElect                  bool
 	ownNamespace, namespaces     string
-	platform                     controllers.Options
+	controllers                  controllers.Options
 	logLevel                     slog.Level
 	qps                          float64
 }
@@ -51,7 +51,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let only one manager of several act.")
 	flags.StringVar(&o.ownNamespace, "own-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of this manager: of its Lease, and the one that dispatchers let in. Empty: outside of the cluster.")
 	flags.StringVar(&o.namespaces, "namespaces", "", "Namespaces to act in, separated by commas. Empty: all.")
-	flags.StringVar(&o.platform.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
+	flags.StringVar(&o.controllers.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
 	policy := flags.String("dispatcher-image-pull-policy", "", "Pull policy of that image: Always, IfNotPresent or Never. Empty: by its tag.")
 	flags.Float64Var(&o.qps, "kube-api-qps", 100, "Requests a second to the API server.")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "Least level that is logged: debug, info, warn, error.")
@@ -66,11 +66,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	switch p := corev1.PullPolicy(*policy); p {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
-		o.platform.Platform.ImagePullPolicy = p
+		o.controllers.Platform.ImagePullPolicy = p
 	default:
 		return nil, fmt.Errorf("--dispatcher-image-pull-policy %q is not one of Always, IfNotPresent, Never", p)
 	}
-	o.platform.Platform.ManagerNamespace = o.ownNamespace
+	o.controllers.Platform.ManagerNamespace = o.ownNamespace
 	return o, nil
 }
 
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controllers.Setup(ctx, mgr, o.platform); err != nil {
+	if err := controllers.Setup(ctx, mgr, o.controllers); err != nil {
 		return err
 	}
 	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {

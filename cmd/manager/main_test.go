@@ -58,8 +58,8 @@ func TestOptionsReachTheManager(t *testing.T) {
 	if len(m.Cache.DefaultNamespaces) != 2 || m.LeaderElectionNamespace != "own" || !m.LeaderElection || m.Metrics.FilterProvider == nil {
 		t.Errorf("options %+v", m)
 	}
-	if o.platform.Platform != (render.Platform{Image: "x:1", ManagerNamespace: "own"}) {
-		t.Errorf("platform %+v", o.platform.Platform)
+	if o.controllers.Platform != (render.Platform{Image: "x:1", ManagerNamespace: "own"}) {
+		t.Errorf("platform %+v", o.controllers.Platform)
 	}
 }
 

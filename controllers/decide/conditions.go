@@ -53,10 +53,19 @@ func (c *conditions) set(kind string, v verdict) {
 		Type:               kind,
 		Status:             v.status,
 		Reason:             v.reason,
-		Message:            clip(v.message),
+		Message:            clip(v.message, maxMessage),
 		ObservedGeneration: c.generation,
 		LastTransitionTime: c.now,
 	})
+}
+
+// graceEnds is when a document that is on its way begins to count as lagging; zero where none is on its way.
+func graceEnds(list []metav1.Condition) time.Time {
+	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != mcpv1alpha1.ReasonProgressing {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Add(Grace)
 }
 
 // ready derives Ready from other conditions: the first one that is not True is in the way, and lends its reason. A document
@@ -78,11 +87,11 @@ func ready(list []metav1.Condition, kinds ...string) verdict {
 	return yes(mcpv1alpha1.ReasonReady, "")
 }
 
-// clip bounds a message at a rune's end. What servers write can be long, and can be anything.
-func clip(message string) string {
-	message = strings.ToValidUTF8(message, "?")
-	if len(message) <= maxMessage {
-		return message
+// clip bounds a text to so many bytes, at a rune's end. What servers write can be long, and can be anything.
+func clip(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= limit {
+		return text
 	}
-	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

@@ -28,13 +28,13 @@ func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, varian
 	// A definition that can't be read whole still gives what could be read.
 	tool, _ := catalog.ParseTool(def.Definition)
 	out := &mcpv1alpha1.ObservedTool{
-		Title:       cut(tool.Title, maxShownTitle),
-		Description: cut(tool.Description, maxShownDescription),
+		Title:       clip(tool.Title, maxShownTitle),
+		Description: clip(tool.Description, maxShownDescription),
 		Digest:      def.Digest,
 		Variants:    int32(variants),
 	}
 	if tool.Title == "" {
-		out.Title = cut(tool.Annotations.Title, maxShownTitle)
+		out.Title = clip(tool.Annotations.Title, maxShownTitle)
 	}
 	a := mcpv1alpha1.ToolAnnotations{
 		ReadOnly: annotation(tool.Annotations.ReadOnly), Destructive: annotation(tool.Annotations.Destructive),
@@ -72,19 +72,4 @@ func hintOf(b bool) mcpv1alpha1.Hint {
 		return mcpv1alpha1.HintTrue
 	}
 	return mcpv1alpha1.HintFalse
-}
-
-// cut bounds a text at a rune's end.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if i > limit-3 {
-			break
-		}
-		n = i
-	}
-	return s[:n] + "..."
 }

@@ -72,11 +72,7 @@ func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 
 // NextLook is when time alone changes the status; zero when only an event can.
 func (d *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
-	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
-	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != mcpv1alpha1.ReasonProgressing {
-		return time.Time{}
-	}
-	return c.LastTransitionTime.Add(Grace)
+	return graceEnds(list)
 }
 
 func (d *RuleSetInput) accepted() verdict {
@@ -118,15 +114,11 @@ func ErrorText(errs []rules.RuleError) string {
 	return text.String()
 }
 
-// maxRuleErrors are listed; the rest is counted in the message.
-const maxRuleErrors = 16
-
 func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
-	errs = errs[:min(len(errs), maxRuleErrors)]
 	out := make([]mcpv1alpha1.RuleError, 0, len(errs))
 	for _, e := range errs {
 		out = append(out, mcpv1alpha1.RuleError{
-			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: cut(e.Message, maxMessage),
+			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: clip(e.Message, maxMessage),
 		})
 	}
 	return out

@@ -82,10 +82,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 			next = t
 		}
 	}
-	c := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
-	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == mcpv1alpha1.ReasonProgressing {
-		sooner(c.LastTransitionTime.Add(Grace))
-	}
+	sooner(graceEnds(list))
 	for _, p := range d.serving() {
 		if p.Seen.Err != "" && !p.enforces(d.Document) {
 			sooner(p.Seen.FailingSince.Add(Unreachable))

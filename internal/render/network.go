@@ -40,11 +40,16 @@ func Service(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
 		WithSpec(corev1ac.ServiceSpec().
 			WithType(s.Spec.Effective().Service.Type).
 			WithSelector(PodSelector(s.Name)).
-			WithPorts(corev1ac.ServicePort().
-				WithName(portNameMCP).
-				WithPort(servicePort(s)).
-				WithTargetPort(intstr.FromString(portNameMCP)).
-				WithProtocol(corev1.ProtocolTCP)))
+			WithPorts(toMCP(servicePort(s))))
+}
+
+// toMCP leads a port of a Service to the dispatcher's /mcp.
+func toMCP(port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().
+		WithName(portNameMCP).
+		WithPort(port).
+		WithTargetPort(intstr.FromString(portNameMCP)).
+		WithProtocol(corev1.ProtocolTCP)
 }
 
 // HasPeers says whether a server has replicas that must find each other.
@@ -60,11 +65,7 @@ func Peers(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
 			WithClusterIP(corev1.ClusterIPNone).
 			WithPublishNotReadyAddresses(true).
 			WithSelector(PodSelector(s.Name)).
-			WithPorts(corev1ac.ServicePort().
-				WithName(portNameMCP).
-				WithPort(PortMCP).
-				WithTargetPort(intstr.FromString(portNameMCP)).
-				WithProtocol(corev1.ProtocolTCP)))
+			WithPorts(toMCP(PortMCP)))
 }
 
 // NetworkPolicy renders who may open connections to a server's pods: the pods of the namespace that are no MCP servers and

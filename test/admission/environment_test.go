@@ -54,13 +54,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	server, err = start(env, dir)
-	if err != nil {
+	defer func() { _ = env.Stop() }() // also of what came up before something else did not
+	if server, err = start(env, dir); err != nil {
 		fmt.Fprintln(os.Stderr, "starting the API server:", err)
-	} else {
-		defer func() { _ = env.Stop() }()
-	}
-	if err != nil {
 		return 1
 	}
 	return m.Run()

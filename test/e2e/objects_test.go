@@ -25,7 +25,7 @@ func everything(namespace, name string) *mcpv1alpha1.MCPServer {
 			Transport: mcpv1alpha1.Transport{Type: mcpv1alpha1.TransportStdio},
 			Container: &mcpv1alpha1.Container{Image: everythingImage, Command: []string{"mcp-server-everything"}},
 			// One caller makes every call of these tests.
-			Limits: mcpv1alpha1.Limits{RequestsPerMinute: ptr(int32(0)), MaxConcurrent: ptr(int32(100)), MaxSessions: ptr(int32(100))},
+			Limits: mcpv1alpha1.Limits{RequestsPerMinute: new(int32(0)), MaxConcurrent: new(int32(100)), MaxSessions: new(int32(100))},
 		},
 	}
 }

@@ -100,15 +100,13 @@ func describe(ctx context.Context, namespace string) {
 	for _, p := range pods.Items {
 		fmt.Fprintf(GinkgoWriter, "Pod %s: %s %+v\n", p.Name, p.Status.Phase, p.Status.ContainerStatuses)
 		for _, container := range []string{"dispatcher", "server"} {
-			logs, err := typed.CoreV1().Pods(namespace).GetLogs(p.Name, &corev1.PodLogOptions{Container: container, TailLines: ptr(int64(40))}).DoRaw(ctx)
+			logs, err := typed.CoreV1().Pods(namespace).GetLogs(p.Name, &corev1.PodLogOptions{Container: container, TailLines: new(int64(40))}).DoRaw(ctx)
 			if err == nil {
 				fmt.Fprintf(GinkgoWriter, "--- %s/%s\n%s\n", p.Name, container, logs)
 			}
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // auditLog is where the cluster writes one line for each mutating request; empty on a cluster that is not ours.
 func auditLog() string { return os.Getenv("TOOLGATE_AUDIT_LOG") }

@@ -63,7 +63,7 @@ var _ = Describe("Pulling plugs", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		server = everything(namespace, "plugged")
-		server.Spec.TimeoutSeconds = ptr(int32(120))
+		server.Spec.TimeoutSeconds = new(int32(120))
 		create(ctx, server)
 		expectReady(ctx, server)
 	})
@@ -89,33 +89,22 @@ var _ = Describe("Pulling plugs", Ordered, func() {
 		stillServes(ctx)
 	})
 
-	It("tells the client when the server container is killed, and comes back", func(ctx SpecContext) {
+	DescribeTable("tells the client when a container is killed, and comes back", func(ctx SpecContext, container string) {
 		pod := onlyPod(ctx, server)
 		done := inFlight(ctx, endpoint(ctx, server))
-		before := restarts(pod)["server"]
-		killContainer(ctx, pod, "server")
+		before := restarts(pod)[container]
+		killContainer(ctx, pod, container)
 		var err error
 		Eventually(done).WithTimeout(soon).Should(Receive(&err))
 		Expect(err).To(HaveOccurred())
 		Eventually(func(g Gomega) {
-			g.Expect(restarts(onlyPod(ctx, server))["server"]).To(BeNumerically(">", before))
+			g.Expect(restarts(onlyPod(ctx, server))[container]).To(BeNumerically(">", before))
 		}).Should(Succeed())
 		stillServes(ctx)
-	})
-
-	It("comes back when the dispatcher is killed", func(ctx SpecContext) {
-		pod := onlyPod(ctx, server)
-		done := inFlight(ctx, endpoint(ctx, server))
-		before := restarts(pod)["dispatcher"]
-		killContainer(ctx, pod, "dispatcher")
-		var err error
-		Eventually(done).WithTimeout(soon).Should(Receive(&err))
-		Expect(err).To(HaveOccurred())
-		Eventually(func(g Gomega) {
-			g.Expect(restarts(onlyPod(ctx, server))["dispatcher"]).To(BeNumerically(">", before))
-		}).Should(Succeed())
-		stillServes(ctx)
-	})
+	},
+		Entry("the server", "server"),
+		Entry("the dispatcher", "dispatcher"),
+	)
 
 	DescribeTable("restores a child that is deleted", func(ctx SpecContext, object client.Object, name string) {
 		object.SetNamespace(namespace)
@@ -204,7 +193,7 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		server = everything(namespace, "rolled")
-		server.Spec.Replicas = ptr(int32(3))
+		server.Spec.Replicas = new(int32(3))
 		// One process a pod: these specs are about pods, and a process for each call would keep two cores busy.
 		server.Spec.Transport.Isolation = mcpv1alpha1.IsolationShared
 		create(ctx, server)
