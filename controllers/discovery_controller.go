@@ -170,7 +170,7 @@ func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tool
 }
 
 // update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell.
-func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate string) error {
+func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) error {
 	if d.server == nil && !render.OwnedByPeople(t) {
 		// It goes with its server.
 		return nil

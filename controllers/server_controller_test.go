@@ -288,6 +288,7 @@ var _ = Describe("An MCPServer", func() {
 			s := w.getServer("files")
 			Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/" + want))
 			Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring(words))
+			Expect(w.told()).To(ContainElement(And(HavePrefix("Warning "+want+" "), ContainSubstring(words))), "what kubectl describe shows")
 
 			By("recovering without anybody touching the server")
 			w.podStatus(pod, true, func(s *corev1.PodStatus) { s.ContainerStatuses = nil })

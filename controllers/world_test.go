@@ -395,6 +395,19 @@ func (w *world) getRuleSet(name string) *mcpv1alpha1.RuleSet {
 	return rs
 }
 
+// told are the events since it was last asked, as "Type Reason note".
+func (w *world) told() []string {
+	var out []string
+	for {
+		select {
+		case event := <-w.events.Events:
+			out = append(out, event)
+		default:
+			return out
+		}
+	}
+}
+
 // index are the names of the servers in the namespace's index.
 func (w *world) index() []string {
 	GinkgoHelper()

@@ -76,7 +76,8 @@ const (
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonPodsRefused: the pods cannot be created (quota, Pod Security, admission policy).
 	ReasonPodsRefused = "PodsRefused"
-	// ReasonContainerFailed: a container cannot be made or started (a missing key, a bad mount), before the server runs at all.
+	// ReasonContainerFailed: a container cannot be made or started (a missing key, a bad mount), before the server runs at all,
+	// or the dispatcher's own ends.
 	ReasonContainerFailed = "ContainerFailed"
 	// ReasonProgressDeadlineExceeded: the rollout does not get on; pods of the last good revision go on serving.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"

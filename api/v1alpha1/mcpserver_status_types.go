@@ -81,9 +81,9 @@ type MCPServerStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
-	// revisions records each revision that has a pod, and the last ones that had (10
-	// in all), with the digest of its first whole catalogue: going back to one is
-	// no new first use.
+	// revisions records each revision that has a pod, and the last ones that had
+	// (10 in all), with the digest of its first whole catalogue: going back to one
+	// is no new first use.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -81,10 +81,15 @@ func problem(p *corev1.Pod) (reason, message string) {
 }
 
 func containerProblem(s corev1.ContainerStatus) (reason, message string) {
+	// That the dispatcher ends says nothing of the server.
+	exited := mcpv1alpha1.ReasonContainerFailed
+	if s.Name == render.ContainerServer {
+		exited = mcpv1alpha1.ReasonServerExited
+	}
 	w := s.State.Waiting
 	if w == nil {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-			return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s %s", s.Name, ended(t))
+			return exited, fmt.Sprintf("container %s %s", s.Name, ended(s.Name, t))
 		}
 		return "", ""
 	}
@@ -100,9 +105,9 @@ func containerProblem(s corev1.ContainerStatus) (reason, message string) {
 		return mcpv1alpha1.ReasonContainerFailed, fmt.Sprintf("container %s: %s", s.Name, orReason(w))
 	case "CrashLoopBackOff":
 		if t := s.LastTerminationState.Terminated; t != nil {
-			return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s %s, %d times so far", s.Name, ended(t), s.RestartCount)
+			return exited, fmt.Sprintf("container %s %s, %d times so far", s.Name, ended(s.Name, t), s.RestartCount)
 		}
-		return mcpv1alpha1.ReasonServerExited, fmt.Sprintf("container %s keeps exiting, %d times so far", s.Name, s.RestartCount)
+		return exited, fmt.Sprintf("container %s keeps exiting, %d times so far", s.Name, s.RestartCount)
 	default:
 		// ContainerCreating, PodInitializing and what later kubelets may say: on its way.
 		return "", ""
@@ -116,10 +121,14 @@ func orReason(w *corev1.ContainerStateWaiting) string {
 	return w.Message
 }
 
-func ended(t *corev1.ContainerStateTerminated) string {
+func ended(container string, t *corev1.ContainerStateTerminated) string {
 	text := fmt.Sprintf("exited with code %d", t.ExitCode)
 	if t.Reason == "OOMKilled" {
-		text = "ran out of memory (OOMKilled); raise spec.container.resources.limits.memory"
+		field := "spec.container"
+		if container != render.ContainerServer {
+			field = "spec.dispatcher"
+		}
+		text = fmt.Sprintf("ran out of memory (OOMKilled); raise %s.resources.limits.memory", field)
 	}
 	if message := strings.TrimSpace(t.Message); message != "" {
 		text += ": " + message
@@ -153,6 +162,14 @@ func withStderr(u registry.UpstreamState) string {
 		return message
 	}
 	return message + "; last lines of its standard error: " + strings.Join(lines, " | ")
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // atMost names at most five, and says how many there are.

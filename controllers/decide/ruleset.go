@@ -143,7 +143,7 @@ func (d *RuleSetInput) enforced(list []metav1.Condition) verdict {
 	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
 	case len(lagging) == 0 && len(unheard) == 0:
-		return yes(mcpv1alpha1.ReasonEnforced, fmt.Sprintf("in force in %d servers", len(d.Reached)))
+		return yes(mcpv1alpha1.ReasonEnforced, "in force in "+count(len(d.Reached), "server"))
 	case len(lagging) == 0 && last != nil && last.Status == metav1.ConditionTrue:
 		// Every document holds the set, and no pod has said otherwise since a manager last asked.
 		return verdict{last.Status, last.Reason, last.Message}

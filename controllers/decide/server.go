@@ -287,7 +287,7 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 		slices.Sort(withheld)
 		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld))))
 	}
-	return yes(mcpv1alpha1.ReasonDiscovered, fmt.Sprintf("%d tools", len(cat.Tools)))
+	return yes(mcpv1alpha1.ReasonDiscovered, count(len(cat.Tools), "tool"))
 }
 
 // registration is the verdict of discovery on one tool; nil while there is none.

@@ -28,7 +28,7 @@ type ToolInput struct {
 	Now    time.Time
 	View   *View
 	// Duplicate says why the tool can't be told from another (render.Duplicates).
-	Duplicate string
+	Duplicate render.Fault
 	// Broken are the sets of the server's document that deny what they govern.
 	Broken []*rules.Compiled
 	// Schemas are compiled once for all servers.
@@ -146,12 +146,12 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, pins []mcpv1alpha1
 		return no(mcpv1alpha1.ReasonDisabled, fmt.Sprintf("MCPServer %s is disabled", d.Server.Name))
 	case t.Spec.State == mcpv1alpha1.StateDisabled:
 		return no(mcpv1alpha1.ReasonDisabled, "spec.state is Disabled")
-	case d.Duplicate != "":
-		return no(mcpv1alpha1.ReasonDuplicateName, d.Duplicate)
+	case d.Duplicate != (render.Fault{}):
+		return no(mcpv1alpha1.ReasonDuplicateName, d.Duplicate.ForPeople())
 	case twice:
 		return no(mcpv1alpha1.ReasonDuplicateName, fmt.Sprintf("the server lists %s more than once", t.Spec.ToolName))
-	case render.Undeclared(t) != "":
-		return no(mcpv1alpha1.ReasonNameNotDeclared, render.Undeclared(t))
+	case render.Undeclared(t) != (render.Fault{}):
+		return no(mcpv1alpha1.ReasonNameNotDeclared, render.Undeclared(t).ForPeople())
 	case !d.View.Known():
 		return d.unread(list)
 	case chosen == nil && t.Status.Observed != nil:
@@ -249,9 +249,9 @@ func anyServes(s *mcpv1alpha1.MCPServer) bool {
 
 // gated says whether the destructive gate holds the tool.
 func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
-	gate, word := v.Destructive, "destructive"
+	gate, word, override := v.Destructive, "destructive", `spec.hints.destructive of this MCPTool to "False"`
 	if d.Server.Spec.Gating.Scope == mcpv1alpha1.GateMutating {
-		gate, word = !v.ReadOnly, "mutating"
+		gate, word, override = !v.ReadOnly, "mutating", `spec.hints.readOnly of this MCPTool to "True"`
 	}
 	trust := d.Server.Spec.Trust
 	switch {
@@ -261,9 +261,11 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 		return mcpv1alpha1.ReasonNeedsConfirmation, fmt.Sprintf("it counts as %s (%s), MCPServer %s is not trusted, and %s",
 			word, v.Because, d.Server.Name, whoConfirms(d.Server.Spec.Effective().Confirm.By))
 	case trust.State != mcpv1alpha1.Trusted:
-		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf("it counts as %s (%s) and MCPServer %s is Untrusted", word, v.Because, d.Server.Name)
+		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf(
+			"it counts as %s (%s) and MCPServer %s is Untrusted; to let it through, set spec.trust.state of the MCPServer to Trusted, or %s",
+			word, v.Because, d.Server.Name, override)
 	case trust.ExpiresAt != nil && !d.Now.Before(trust.ExpiresAt.Time):
-		return mcpv1alpha1.ReasonTrustExpired, fmt.Sprintf("it counts as %s (%s) and the trust in MCPServer %s ended at %s",
+		return mcpv1alpha1.ReasonTrustExpired, fmt.Sprintf("it counts as %s (%s) and the trust in MCPServer %s ended at %s; to renew it, set spec.trust.expiresAt",
 			word, v.Because, d.Server.Name, trust.ExpiresAt.UTC().Format(time.RFC3339))
 	default:
 		return "", ""

@@ -76,7 +76,7 @@ func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
 	return u
 }
 
-func revision(in DocumentInput, name string, duplicates map[string]string) registry.Revision {
+func revision(in DocumentInput, name string, duplicates map[string]Fault) registry.Revision {
 	rev := registry.Revision{Tools: []registry.Tool{}}
 	seen := map[string]bool{}
 	for i := range in.Tools {
@@ -91,7 +91,7 @@ func revision(in DocumentInput, name string, duplicates map[string]string) regis
 	return rev
 }
 
-func documentTool(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision, duplicate string) registry.Tool {
+func documentTool(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string, duplicate Fault) registry.Tool {
 	tool := registry.Tool{
 		Name:           t.Spec.ToolName,
 		Digest:         Admitted(t, revision),
@@ -109,26 +109,30 @@ func documentTool(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision, du
 }
 
 // withheld says why a tool must not be called in any revision. A definition that changed is none of it: the dispatcher
-// compares digests on each connection itself, and a replica that still lists the admitted one goes on serving it.
-func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate string) (reason, message string) {
+// compares digests on each connection itself, and a replica that still lists the admitted one goes on serving it. Callers read
+// the message: it says what is the matter, and not how to get it lifted.
+func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate Fault) (reason, message string) {
 	switch {
 	case Disabled(s):
 		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("server %s is disabled", s.Name)
 	case t.Spec.State == mcpv1alpha1.StateDisabled:
 		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("tool %s is disabled", t.Spec.ToolName)
-	case duplicate != "":
-		return mcpv1alpha1.ReasonDuplicateName, duplicate
+	case duplicate != (Fault{}):
+		return mcpv1alpha1.ReasonDuplicateName, duplicate.What
 	}
-	if undeclared := Undeclared(t); undeclared != "" {
-		return mcpv1alpha1.ReasonNameNotDeclared, undeclared
+	if undeclared := Undeclared(t); undeclared != (Fault{}) {
+		return mcpv1alpha1.ReasonNameNotDeclared, undeclared.What
 	}
 	registered := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
 	if registered == nil {
 		return "", ""
 	}
 	switch registered.Reason {
-	case mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema, mcpv1alpha1.ReasonDuplicateName, mcpv1alpha1.ReasonNameNotDeclared:
+	case mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema:
 		return registered.Reason, registered.Message
+	case mcpv1alpha1.ReasonDuplicateName:
+		// The objects are unambiguous, so it is the server's own list that is not.
+		return registered.Reason, fmt.Sprintf("the server lists tool %s more than once", t.Spec.ToolName)
 	default:
 		return "", ""
 	}

@@ -36,18 +36,32 @@ func ownsSpec(fields *metav1.FieldsV1) bool {
 	return ok
 }
 
-// Undeclared says why a tool's name needs a person's word before the tool may be called; "" if it doesn't, or has it. Such
-// names look different in two places: in a log, a policy or a prompt.
-func Undeclared(t *mcpv1alpha1.MCPTool) string {
+// Fault is why a tool may not be called before a person has decided about it. The zero value is none.
+type Fault struct {
+	// What is wrong, for callers and people alike.
+	What string
+	// WayOut is for people alone: no refusal says how to get it lifted.
+	WayOut string
+}
+
+// ForPeople says what is wrong and the way out.
+func (f Fault) ForPeople() string { return f.What + "; " + f.WayOut }
+
+// Undeclared says why a tool's name needs a person's word, if it does and has none. Such names look different in two places:
+// in a log, a policy or a prompt.
+func Undeclared(t *mcpv1alpha1.MCPTool) Fault {
 	if catalog.ValidName(t.Spec.ToolName) || OwnedByPeople(t) {
-		return ""
+		return Fault{}
 	}
-	return fmt.Sprintf("the name %q has characters outside of A-Z a-z 0-9 _ . - or is longer than 128; to allow it, declare the tool: write MCPTool %s yourself", t.Spec.ToolName, t.Name)
+	return Fault{
+		What:   fmt.Sprintf("the name %q has characters outside of A-Z a-z 0-9 _ . - or is longer than 128", t.Spec.ToolName),
+		WayOut: fmt.Sprintf("to allow it, declare the tool: write MCPTool %s yourself", t.Name),
+	}
 }
 
 // Duplicates says, by the name of the object, which tools of one server can't be told apart: two objects for one tool, or
 // two names that differ in nothing but case and that no person declared.
-func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]string {
+func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]Fault {
 	objects := map[string][]string{}
 	undeclared := map[string]bool{}
 	names := make([]string, 0, len(tools))
@@ -57,11 +71,11 @@ func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]string {
 		undeclared[t.Spec.ToolName] = undeclared[t.Spec.ToolName] || !OwnedByPeople(t)
 		names = append(names, t.Spec.ToolName)
 	}
-	out := map[string]string{}
+	out := map[string]Fault{}
 	for _, name := range catalog.Duplicates(names) {
 		slices.Sort(objects[name])
 		for _, object := range objects[name] {
-			out[object] = fmt.Sprintf("MCPTools %s all claim tool %s; delete all but one", strings.Join(objects[name], ", "), name)
+			out[object] = Fault{fmt.Sprintf("MCPTools %s all claim tool %s", strings.Join(objects[name], ", "), name), "delete all but one"}
 		}
 	}
 	for _, group := range catalog.Collisions(names) {
@@ -70,8 +84,8 @@ func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]string {
 				continue
 			}
 			for _, object := range objects[name] {
-				if out[object] == "" {
-					out[object] = fmt.Sprintf("tools %s differ in case alone; to allow one, declare it: write its MCPTool yourself", strings.Join(group, ", "))
+				if out[object] == (Fault{}) {
+					out[object] = Fault{fmt.Sprintf("tools %s differ in case alone", strings.Join(group, ", ")), "to allow one, declare it: write its MCPTool yourself"}
 				}
 			}
 		}

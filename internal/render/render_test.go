@@ -150,11 +150,44 @@ func TestDuplicates(t *testing.T) {
 				t.Errorf("got %v, want messages for %v", got, tc.want)
 			}
 			for _, object := range tc.want {
-				if got[object] == "" {
+				if got[object].What == "" || got[object].WayOut == "" {
 					t.Errorf("nothing is said of %s in %v", object, got)
 				}
 			}
 		})
+	}
+}
+
+// TestNoCallerIsToldTheWayOut: the messages of withheld tools are read by models, which must not lift a refusal themselves.
+func TestNoCallerIsToldTheWayOut(t *testing.T) {
+	tool := func(object, name string, registered ...metav1.Condition) mcpv1alpha1.MCPTool {
+		return mcpv1alpha1.MCPTool{
+			ObjectMeta: metav1.ObjectMeta{Name: object},
+			Spec:       mcpv1alpha1.MCPToolSpec{ToolName: name},
+			Status:     mcpv1alpha1.MCPToolStatus{ObservedGeneration: 1, Conditions: registered},
+		}
+	}
+	doc := must(render.Document(render.DocumentInput{
+		Server: stdio(),
+		Tools: []mcpv1alpha1.MCPTool{
+			tool("a", "odd name"), tool("b", "x"), tool("c", "X"), tool("d", "y"), tool("e", "y"), tool("f", "new"),
+			tool("g", "twice", metav1.Condition{Type: "Registered", Status: "False", Reason: "DuplicateName", Message: "MCPTools g, h; delete all but one"}),
+		},
+	}))
+	for _, rev := range doc.Revisions {
+		if len(rev.Tools) != 6 {
+			t.Errorf("%d tools", len(rev.Tools))
+		}
+		for _, tool := range rev.Tools {
+			if tool.Withheld == "" || tool.Message == "" {
+				t.Errorf("%s is not withheld: %+v", tool.Name, tool)
+			}
+			for _, word := range []string{"write ", "delete", "declare", "set ", "kubectl", "spec."} {
+				if strings.Contains(tool.Message, word) {
+					t.Errorf("%s: callers are told %q", tool.Name, tool.Message)
+				}
+			}
+		}
 	}
 }
 
