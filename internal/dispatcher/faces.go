@@ -30,7 +30,7 @@ func (d *Dispatcher) Handler() http.Handler {
 	if d.opts.WebSocket {
 		faces[pathWebSocket] = d.front.WebSocket()
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return d.guard.CORS(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := edge.CleanPath(r.URL.Path)
 		switch face := faces[path]; {
 		case face != nil:
@@ -40,7 +40,7 @@ func (d *Dispatcher) Handler() http.Handler {
 		default:
 			notFound(w)
 		}
-	})
+	}))
 }
 
 // at gives a request as if it had asked for a path. One whose path has escaped characters is left alone.

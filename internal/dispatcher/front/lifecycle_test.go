@@ -320,7 +320,7 @@ func TestDrain(t *testing.T) {
 	if w := f.post(echoCall, HeaderSession, id); w.Code != 404 {
 		t.Errorf("a call of a session after the drain: %d %s, want 404", w.Code, w.Body)
 	}
-	if w := f.post(echoCall); !strings.Contains(w.Body.String(), `"reason":"Draining"`) {
+	if w := f.post(echoCall); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"reason":"Draining"`) {
 		t.Errorf("a call after the drain: %d %s", w.Code, w.Body)
 	}
 }
@@ -352,5 +352,16 @@ func TestWhatComesEarlyWaits(t *testing.T) {
 	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"roots":[]}}`, HeaderSession, id)
 	if reply := <-answered; string(reply.Result) != `{"roots":[]}` {
 		t.Errorf("answered %+v", reply)
+	}
+}
+
+// A progress token is a string or a number; anything else would come back as what the client never sent.
+func TestProgressTokens(t *testing.T) {
+	f := newFixture(t, nil)
+	for token, refused := range map[string]bool{`"a"`: false, `7`: false, `-1.5`: false, `true`: true, `null`: true, `{}`: true, `["a"]`: true} {
+		w := f.post(strings.Replace(echoCall, `"arguments"`, `"_meta":{"progressToken":`+token+`},"arguments"`, 1))
+		if got := strings.Contains(w.Body.String(), `"path":"/_meta/progressToken"`); got != refused {
+			t.Errorf("%s: %d %s", token, w.Code, w.Body)
+		}
 	}
 }

@@ -148,6 +148,9 @@ func (h *Handler) sendError(in *incoming, refusal *policy.Refusal, traceID strin
 	if in.modern {
 		status = refusal.Kind.HTTPModern()
 	}
+	if status == http.StatusServiceUnavailable {
+		in.reply.Header().Set("Retry-After", "1")
+	}
 	h.send(in, status, jsonrpc.AppendError(nil, in.ID, refusal.JSONRPC(h.Pipeline.ServerName(), traceID)))
 }
 
@@ -189,9 +192,18 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 		request.Cursor = in.Param("cursor")
 	}
 	if token := in.MetaMember("progressToken"); token != nil {
+		if !isProgressToken(token) && refusal == nil {
+			refusal = &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "InvalidParams", Path: "/_meta/progressToken",
+				Message: "progressToken must be a string or a number."}
+		}
 		request.Progress = h.progressTo(in.reply, token)
 	}
 	return request, refusal
+}
+
+// isProgressToken says whether a value is what revisions of MCP call a progress token.
+func isProgressToken(raw []byte) bool {
+	return jsonrpc.IsString(raw) || len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
 // progressTo passes the server's progress on under the client's own token.

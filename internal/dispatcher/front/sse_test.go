@@ -228,7 +228,7 @@ func TestSSEIsBounded(t *testing.T) {
 			t.Errorf("a silent stream after %s: %q", time.Since(start), w.Body)
 		}
 		f.handler.Close()
-		if w := get(); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "Draining") {
+		if w := get(); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "Draining") {
 			t.Errorf("after the end: %d %s", w.Code, w.Body)
 		}
 	})

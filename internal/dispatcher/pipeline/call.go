@@ -93,7 +93,7 @@ const ReasonDraining = "Draining"
 
 // Draining is the refusal of what begins after a drain.
 func Draining() *policy.Refusal {
-	return &policy.Refusal{Kind: policy.RateLimited, Stage: policy.StageLimits, Reason: ReasonDraining,
+	return &policy.Refusal{Kind: policy.Unavailable, Stage: policy.StageLimits, Reason: ReasonDraining,
 		Message: "This replica is shutting down and takes nothing new. Try again: another one answers."}
 }
 

@@ -29,6 +29,7 @@ const (
 	Denied             Kind = "Denied"
 	NeedsConfirmation  Kind = "ConfirmationNeeded"
 	RateLimited        Kind = "RateLimited"
+	Unavailable        Kind = "Unavailable"
 	TransportError     Kind = "TransportError"
 	TimeoutError       Kind = "TimeoutError"
 	SerializationError Kind = "SerializationError"
@@ -58,6 +59,7 @@ var table = map[Kind]row{
 	Denied:             {-31010, 200, 200, 403, "PermissionError"},
 	NeedsConfirmation:  {-31010, 200, 200, 403, "PermissionError"},
 	RateLimited:        {-31011, 200, 200, 429, "ApiLimitExceeded"},
+	Unavailable:        {-31011, 503, 503, 503, "ApiLimitExceeded"},
 	TransportError:     {-31012, 200, 200, 502, "ToolExecutionError"},
 	TimeoutError:       {-31013, 200, 200, 504, "TimeoutError"},
 	SerializationError: {-32603, 200, 200, 502, "ToolExecutionError"},

@@ -88,7 +88,7 @@ var codes = map[policy.Kind]string{
 	policy.ParseError: "MCP_VALIDATION_ERROR", policy.InvalidRequest: "MCP_VALIDATION_ERROR", policy.InvalidParams: "MCP_VALIDATION_ERROR",
 	policy.SchemaError: "MCP_VALIDATION_ERROR", policy.MethodNotFound: "MCP_NOT_FOUND", policy.ToolNotFound: "MCP_TOOL_NOT_FOUND",
 	policy.NotAllowed: "MCP_PERMISSION_ERROR", policy.Denied: "MCP_PERMISSION_ERROR", policy.NeedsConfirmation: "MCP_CONFIRMATION_NEEDED",
-	policy.RateLimited: "MCP_RATE_LIMITED", policy.TransportError: "MCP_CONNECTION_ERROR", policy.TimeoutError: "MCP_TIMEOUT_ERROR",
+	policy.RateLimited: "MCP_RATE_LIMITED", policy.Unavailable: "MCP_UNAVAILABLE", policy.TransportError: "MCP_CONNECTION_ERROR", policy.TimeoutError: "MCP_TIMEOUT_ERROR",
 	policy.SerializationError: "MCP_SERIALIZATION_ERROR",
 }
 
