@@ -47,6 +47,7 @@ type Dispatcher struct {
 	*exec.Cmd
 	// MCP and Admin are the base URLs of its listeners.
 	MCP, Admin string
+	// Audit are its audit records, nil if StartAudited sent them elsewhere.
 	Audit, Log *Text
 
 	once   sync.Once
@@ -56,9 +57,19 @@ type Dispatcher struct {
 
 // Start starts a dispatcher with a registry file, on ports of its own, and waits until it listens.
 func Start(binary, file string, flags ...string) (*Dispatcher, error) {
+	audit := &Text{}
+	d, err := StartAudited(audit, binary, file, flags...)
+	if err == nil {
+		d.Audit = audit
+	}
+	return d, err
+}
+
+// StartAudited is Start with audit records that go to audit, and are kept nowhere else.
+func StartAudited(audit io.Writer, binary, file string, flags ...string) (*Dispatcher, error) {
 	args := append([]string{"serve", "--registry", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--drain-timeout", soon.String()}, flags...)
-	d := &Dispatcher{Cmd: exec.Command(binary, args...), Audit: &Text{}, Log: &Text{}, exited: make(chan struct{})}
-	d.Stdout = d.Audit
+	d := &Dispatcher{Cmd: exec.Command(binary, args...), Log: &Text{}, exited: make(chan struct{})}
+	d.Stdout = audit
 	logs, err := d.StderrPipe()
 	if err != nil {
 		return nil, err
