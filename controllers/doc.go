@@ -11,7 +11,8 @@
 //	IndexReconciler      mcp-registry of a namespace
 //	RuleSetReconciler    the status of a RuleSet
 //
-// What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober.
+// What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
+// remembered is in controllers/library.
 //
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=get;list;watch;create;patch;delete

@@ -25,7 +25,7 @@ const (
 
 // installContainer copies the dispatcher, which is one static binary, to where the server's image can run it.
 func installContainer(p Platform) *corev1ac.ContainerApplyConfiguration {
-	return withImage(corev1ac.Container().WithName(ContainerInstall), p).
+	return withImage(corev1ac.Container().WithName(containerInstall), p).
 		WithCommand(dispatcherBinary, "install", "--to", launcherBinary).
 		WithResources(dispatcherResources(corev1.ResourceRequirements{})).
 		WithSecurityContext(dispatcherSecurity()).
@@ -85,8 +85,8 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		WithResources(resources(c.Resources)).
 		WithLifecycle(drainFirst()).
 		WithSecurityContext(corev1ac.SecurityContext().
-			WithRunAsUser(UserServer).
-			WithRunAsGroup(UserServer).
+			WithRunAsUser(userServer).
+			WithRunAsGroup(userServer).
 			WithAllowPrivilegeEscalation(false).
 			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
 		WithVolumeMounts(
@@ -100,7 +100,7 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 	}
 	if Transport(s) == mcpv1alpha1.TransportStdio {
 		ac.Command = slices.Concat([]string{
-			launcherBinary, "launch", "--socket", launchSocket, "--allow-uid", fmt.Sprint(UserDispatcher), "--",
+			launcherBinary, "launch", "--socket", launchSocket, "--allow-uid", fmt.Sprint(userDispatcher), "--",
 		}, c.Command)
 		ac.WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir).WithReadOnly(true),
@@ -196,8 +196,8 @@ func withImage(ac *corev1ac.ContainerApplyConfiguration, p Platform) *corev1ac.C
 
 func dispatcherSecurity() *corev1ac.SecurityContextApplyConfiguration {
 	return corev1ac.SecurityContext().
-		WithRunAsUser(UserDispatcher).
-		WithRunAsGroup(UserDispatcher).
+		WithRunAsUser(userDispatcher).
+		WithRunAsGroup(userDispatcher).
 		WithRunAsNonRoot(true).
 		WithReadOnlyRootFilesystem(true).
 		WithAllowPrivilegeEscalation(false).

@@ -16,8 +16,8 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
 
-// IndexVersion is the version of the index's shape.
-const IndexVersion = 1
+// indexVersion is the version of the index's shape.
+const indexVersion = 1
 
 // Index is what people and clients read of a namespace: its servers that are in service, and their tools.
 type Index struct {
@@ -43,7 +43,7 @@ type IndexTool struct {
 
 // NewIndex makes the index of a namespace. Disabled servers and tools that are withheld are not in it.
 func NewIndex(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (Index, error) {
-	index := Index{Version: IndexVersion, Servers: []IndexServer{}}
+	index := Index{Version: indexVersion, Servers: []IndexServer{}}
 	for i := range servers {
 		s := &servers[i]
 		if Disabled(s) || !s.DeletionTimestamp.IsZero() {

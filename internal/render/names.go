@@ -50,15 +50,15 @@ const (
 
 // Names of containers.
 const (
-	ContainerInstall    = "install"
+	containerInstall    = "install"
 	ContainerDispatcher = "dispatcher"
 	ContainerServer     = "server"
 )
 
 // Users of the two sides of a pod. They differ so that the server can't touch the dispatcher's files or processes.
 const (
-	UserServer     = 10001
-	UserDispatcher = 65532
+	userServer     = 10001
+	userDispatcher = 65532
 )
 
 // Paths in the pod.

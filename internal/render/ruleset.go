@@ -54,9 +54,9 @@ func RuleSet(rs *mcpv1alpha1.RuleSet) rules.Set {
 	return set
 }
 
-// SelectsServer says whether a RuleSet selects a server by itself. A selector that can't be read selects every server:
+// selectsServer says whether a RuleSet selects a server by itself. A selector that can't be read selects every server:
 // the set denies what it governs, and to narrow a restriction by guesswork would drop it.
-func SelectsServer(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer) bool {
+func selectsServer(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer) bool {
 	sel := rs.Spec.Servers
 	if sel == nil {
 		return true
@@ -88,7 +88,7 @@ func SelectorError(rs *mcpv1alpha1.RuleSet) string {
 // Reaches says whether a RuleSet governs anything of a server: because it selects it, because the server names it, or
 // because one of the server's tools does.
 func Reaches(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) bool {
-	if SelectsServer(rs, s) || slices.Contains(s.Spec.RuleSets, rs.Name) {
+	if selectsServer(rs, s) || slices.Contains(s.Spec.RuleSets, rs.Name) {
 		return true
 	}
 	return slices.ContainsFunc(tools, func(t mcpv1alpha1.MCPTool) bool { return slices.Contains(t.Spec.RuleSets, rs.Name) })
@@ -100,7 +100,7 @@ func SetFor(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alph
 		return rules.Set{}, false
 	}
 	set = RuleSet(rs)
-	if !SelectsServer(rs, s) && !slices.Contains(s.Spec.RuleSets, rs.Name) {
+	if !selectsServer(rs, s) && !slices.Contains(s.Spec.RuleSets, rs.Name) {
 		set.Reach = rules.ReachTools
 	}
 	set.ToolScoped = namedBy(rs.Name, tools)
