@@ -65,3 +65,21 @@ func TestFailuresAsTheConventionsNameThem(t *testing.T) {
 		})
 	}
 }
+
+func TestCountingTakesNoMemory(t *testing.T) {
+	m := New()
+	op := Operation{Method: "tools/call", Tool: "echo", ProtocolVersion: "2025-11-25", Transport: TCP, Duration: time.Millisecond}
+	count := func() {
+		m.Served(op)
+		m.Forwarded(op)
+		m.Invoked("echo", "success")
+		m.Decided("", "", Allow)
+		m.Recorded(nil)
+		m.Received(100)
+		m.Sent(100)
+	}
+	count() // each series is made once
+	if n := testing.AllocsPerRun(100, count); n != 0 {
+		t.Errorf("%v allocations for one call", n)
+	}
+}

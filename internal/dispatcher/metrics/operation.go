@@ -81,26 +81,29 @@ func (f Failure) Labels() (errorType, code string) {
 	return text, text
 }
 
-func (o Operation) labels() []string {
+// labels are an array, so that counting takes no memory.
+func (o Operation) labels() [7]string {
 	errorType, code := o.Failure.Labels()
 	name := ""
 	if o.Method == "tools/call" {
 		name = "execute_tool"
 	}
-	return []string{KnownMethod(o.Method), name, o.Tool, errorType, code, knownVersion(o.ProtocolVersion), o.Transport}
+	return [7]string{KnownMethod(o.Method), name, o.Tool, errorType, code, knownVersion(o.ProtocolVersion), o.Transport}
 }
 
 // Served counts one request of a client.
 func (m *Metrics) Served(op Operation) {
 	seconds := op.Duration.Seconds()
-	m.serverDuration.WithLabelValues(op.labels()...).Observe(seconds)
+	labels := op.labels()
+	m.serverDuration.WithLabelValues(labels[:]...).Observe(seconds)
 	m.exchanges.WithLabelValues(KnownMethod(op.Method)).Inc()
 	m.exchangeTime.Observe(seconds)
 }
 
 // Forwarded counts one request to the server.
 func (m *Metrics) Forwarded(op Operation) {
-	m.clientDuration.WithLabelValues(op.labels()...).Observe(op.Duration.Seconds())
+	labels := op.labels()
+	m.clientDuration.WithLabelValues(labels[:]...).Observe(op.Duration.Seconds())
 }
 
 // Invoked counts one call of a tool; outcome is that of its audit record.
