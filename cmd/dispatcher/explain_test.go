@@ -41,7 +41,7 @@ func TestExplainByARunningDispatcher(t *testing.T) {
 		"by its qualified name":      {[]string{url, "my_server.say", `{"text":"x"}`}, 0, rest.VerdictAllow, ""},
 		"arguments that do not fit":  {[]string{url, "say"}, errRefused, rest.VerdictDeny, "InvalidArguments"},
 		"a tool that may destroy":    {[]string{url, "ask"}, errRefused, rest.VerdictDeny, "Untrusted"},
-		"arguments that are no JSON": {[]string{url, "say", `{"text":`}, errRefused, rest.VerdictDeny, "NotStrict"},
+		"arguments that are no JSON": {[]string{url, "say", `{"text":`}, errRefused, rest.VerdictDeny, "NotStrictJSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, err := run(t.Context(), append([]string{"explain", "--output", "json", "--url"}, tc.args...)...)

@@ -86,7 +86,7 @@ func only(doc *registry.Document, revision string) (string, error) {
 // unreadable is the verdict on arguments that two readers could understand differently.
 func unreadable(tool string, err error) rest.Evaluation {
 	message := "The arguments are no strict JSON: " + err.Error()
-	return rest.Evaluation{ToolName: tool, Verdict: rest.VerdictDeny, Kind: policy.ParseError, Reason: "NotStrict", Message: message,
+	return rest.Evaluation{ToolName: tool, Verdict: rest.VerdictDeny, Kind: policy.ParseError, Reason: "NotStrictJSON", Message: message,
 		Stages: []policy.StageResult{{Stage: policy.StageParse, Verdict: policy.Refuse, Message: message}}}
 }
 

@@ -95,7 +95,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 	}
 	t.Run("a message that never became a request", func(t *testing.T) {
 		f := newFixture(t, nil)
-		f.RecordRefusal(Caller{}, "tools/call", &policy.Refusal{Kind: policy.ParseError, Stage: policy.StageParse, Reason: "NotStrict"})
+		f.RecordRefusal(Caller{}, "tools/call", &policy.Refusal{Kind: policy.ParseError, Stage: policy.StageParse, Reason: "NotStrictJSON"})
 		if got := outcomes(f.audit.String()); got != "rejected" {
 			t.Errorf("recorded as %s", got)
 		}
