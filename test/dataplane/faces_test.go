@@ -40,7 +40,7 @@ func TestWebSocket(t *testing.T) {
 	doc := document(t, c.definitions()...)
 	doc.Policy.Trust = registry.Trust{}
 	d := serveWith(t, write(t, doc), append([]string{"--websocket", "--stdio", "--"}, c.command()...)...).ready()
-	conn, _, err := websocket.Dial(t.Context(), strings.Replace(d.mcp, "http:", "ws:", 1)+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}}) //nolint:bodyclose // the package closes it
+	conn, _, err := websocket.Dial(t.Context(), strings.Replace(d.mcp, "http:", "ws:", 1)+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,7 +168,7 @@ func (c *channel) take(in *incoming) {
 	case in.modern:
 		defer c.tasks.Done()
 		c.cancelModern(in)
-		c.h.modern(in) //nolint:contextcheck // in carries the channel's
+		c.h.modern(in)
 	case in.Kind == jsonrpc.Request && in.Method == "initialize":
 		defer c.tasks.Done()
 		c.begin(in)
@@ -181,12 +181,12 @@ func (c *channel) take(in *incoming) {
 		go func() {
 			defer c.tasks.Done()
 			defer in.begun()
-			c.h.within(s, in) //nolint:contextcheck // a call lives as long as its session
+			c.h.within(s, in)
 		}()
 		<-begun
 	default:
 		defer c.tasks.Done()
-		c.h.within(s, in) //nolint:contextcheck // as above
+		c.h.within(s, in)
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *channel) begin(in *incoming) {
 			Message: "This connection has its session already. Open another connection for another session."})
 		return
 	}
-	s := c.h.initialize(in, c.out) //nolint:contextcheck // in carries the channel's
+	s := c.h.initialize(in, c.out)
 	if s == nil {
 		return
 	}
@@ -252,7 +252,7 @@ func (c *channel) takeModern(in *incoming) {
 			delete(c.calls, key)
 			c.mu.Unlock()
 		}()
-		c.h.modern(in) //nolint:contextcheck // in carries the request's own
+		c.h.modern(in)
 	}()
 }
 

@@ -60,11 +60,11 @@ type incoming struct {
 }
 
 // header gives a header of the HTTP request, empty where there is none.
-func (in *incoming) header(name string) string {
-	if in.http == nil {
+func (m *incoming) header(name string) string {
+	if m.http == nil {
 		return ""
 	}
-	return edge.Header(in.http.Header, name)
+	return edge.Header(m.http.Header, name)
 }
 
 // post takes one message: strict parse, then the caller's rate, then its era.

@@ -238,7 +238,8 @@ func TestSSEIsBounded(t *testing.T) {
 func TestAChannelThatIsNotRead(t *testing.T) {
 	f := newFixture(t, nil)
 	r, endpoint := f.sse(f.liveSSE())
-	c := f.handler.channels.find(strings.TrimPrefix(endpoint[strings.Index(endpoint, "="):], "="))
+	_, id, _ := strings.Cut(endpoint, "=")
+	c := f.handler.channels.find(id)
 	reply := &channelReply{channel: c}
 	big, _ := json.Marshal(strings.Repeat("x", 1<<20))
 	for i := range 64 {

@@ -168,7 +168,7 @@ func TestWebSocketIsBounded(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Limits.MaxRequestBytes = 1 << 16; d.Policy.Limits.MaxSessions = 2 })
 	url := f.liveWebSocket()
 	large, binary := f.socket(url), f.socket(url)
-	if _, resp, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{Subprotocols: []string{"mcp"}}); err == nil || resp.StatusCode != http.StatusTooManyRequests { //nolint:bodyclose // the package closes it
+	if _, resp, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{Subprotocols: []string{"mcp"}}); err == nil || resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a third connection: %v", err)
 	}
 	large.say(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 1<<16) + `"}`)
@@ -187,7 +187,7 @@ func TestWebSocketIsBounded(t *testing.T) {
 		"no subprotocol":       {nil, nil, 426},
 		"another one":          {nil, []string{"graphql-ws"}, 426},
 	} {
-		_, resp, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{Subprotocols: tc.proto, HTTPHeader: tc.header}) //nolint:bodyclose // the package closes it
+		_, resp, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{Subprotocols: tc.proto, HTTPHeader: tc.header})
 		if err == nil || resp.StatusCode != tc.want {
 			t.Errorf("%s: %v", name, err)
 		}
