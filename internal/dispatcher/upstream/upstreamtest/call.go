@@ -24,6 +24,9 @@ func (s *server) call(m jsonrpc.Message) {
 		return
 	default: // the others call the tool
 	}
+	if s.tells(&m, name, args) {
+		return
+	}
 	switch name {
 	case "echo": // gives back its params, byte for byte
 		s.reply(m.ID, `{"content":[],"structuredContent":`+string(m.Params)+`}`)
@@ -52,14 +55,6 @@ func (s *server) call(m jsonrpc.Message) {
 		}
 		s.reply(m.ID, `{}`)
 		s.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":100}}`)
-	case "grow":
-		s.mu.Lock()
-		s.tools = append(append([]string{}, s.tools...), "grown")
-		s.mu.Unlock()
-		s.tell("notifications/tools/list_changed", `"n":1`)
-		s.reply(m.ID, `{}`)
-	case "touch":
-		s.touch(&m, args)
 	case "broken": // an answer that two readers understand differently
 		s.raw(`{"jsonrpc":"2.0","id":` + m.ID.String() + `,"result":{"a":1,"a":2}}` + "\n")
 	case "half": // an answer behind a text without line end

@@ -58,6 +58,23 @@ func (s *server) closed(requestID []byte) {
 	}
 }
 
+// tells carries out the tools that tell the client of something, and says whether name was one.
+func (s *server) tells(m *jsonrpc.Message, name string, args []byte) bool {
+	switch name {
+	case "grow":
+		s.mu.Lock()
+		s.tools = append(slices.Clone(s.tools), "grown")
+		s.mu.Unlock()
+		s.tell("notifications/tools/list_changed", `"n":1`)
+		s.reply(m.ID, `{}`)
+	case "touch":
+		s.touch(m, args)
+	default:
+		return false
+	}
+	return true
+}
+
 // touch tells of an update of a resource if anybody listens, and answers with all that is listened to.
 func (s *server) touch(m *jsonrpc.Message, args []byte) {
 	raw, _ := jsonrpc.Member(args, "uri")
