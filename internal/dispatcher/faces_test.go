@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,4 +80,42 @@ func checkVersion(t *testing.T, r *rig, client *http.Client) {
 	next("acknowledged")
 	r.write(func(d *registry.Document) { d.Policy.TimeoutSeconds = 7 })
 	next(subscription.ToolsChanged)
+}
+
+// What is posted to any replica reaches the stream of HTTP+SSE where it is open.
+func TestAStreamIsServedThroughEveryReplica(t *testing.T) {
+	both := replicas(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, both[0].base+"/sse", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := both[0].client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	events := bufio.NewScanner(resp.Body)
+	next := func(want string) string {
+		t.Helper()
+		for events.Scan() {
+			if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
+				if !strings.Contains(data, want) {
+					t.Errorf("the stream brought %s, want %s", data, want)
+				}
+				return data
+			}
+		}
+		t.Fatalf("the stream ended before %s: %v", want, events.Err())
+		return ""
+	}
+	endpoint := next("/sse?sessionId=")
+	for i, r := range both {
+		post, err := r.client.Post(r.base+endpoint, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":`+strconv.Itoa(i)+`,"method":"ping"}`)) //nolint:noctx // it ends with the rig
+		if err != nil || post.StatusCode != http.StatusAccepted || post.Body.Close() != nil {
+			t.Fatalf("through replica %d: %v %+v", i, err, post)
+		}
+		next(`"id":` + strconv.Itoa(i) + `,"result":{}`)
+	}
 }
