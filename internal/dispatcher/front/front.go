@@ -33,7 +33,6 @@ const HeaderSession = "Mcp-Session-Id"
 const (
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
 	headerLastID  = "Last-Event-ID"
 )
 

@@ -4,11 +4,13 @@
 package front
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/mirror"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
@@ -78,18 +80,39 @@ func (h *Handler) modern(in *incoming) {
 	h.do(ctx, in, request)
 }
 
+// checkMirrors compares the headers that repeat what a request's body says.
+func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
+	refusal := mirror.CheckName(in.http.Header, in.Message)
+	catalogue := h.Pipeline.Discovery.Catalogue()
+	if refusal != nil || in.Method != pipeline.MethodCallTool || catalogue == nil {
+		return refusal
+	}
+	tool, err := pipeline.View(catalogue).Lookup(call.Tool)
+	if err != nil {
+		return nil
+	}
+	return mirror.CheckParams(in.http.Header, tool.InputSchema, call.Arguments)
+}
+
+// givenUpWith ends with what brought a request, with the client's giving up as its cause.
+func givenUpWith(of context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(of))
+	stop := context.AfterFunc(of, func() { cancel(pipeline.ErrGivenUp) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
 // checkModern holds a message to what every modern one must have: the version in header and body alike, one that is
 // spoken, the method in its header, and the client's capabilities.
 func (h *Handler) checkModern(in *incoming) *policy.Refusal {
 	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
 	if header := in.header(headerVersion); in.http != nil && header != version {
-		return headerMismatch("MCP-Protocol-Version", header, version)
+		return mirror.Mismatch("MCP-Protocol-Version", header, version)
 	}
 	if version != modernVersion {
 		return unsupportedVersion(version)
 	}
 	if header := in.header(headerMethod); in.http != nil && header != in.Method {
-		return headerMismatch("Mcp-Method", header, in.Method)
+		return mirror.Mismatch("Mcp-Method", header, in.Method)
 	}
 	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(metaCapabilities)) {
 		return &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",

@@ -21,7 +21,7 @@ func (f *fixture) modernCall(method, name, params string, pairs ...string) (int,
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, meta)
 	all := append([]string{headerVersion, modernVersion, headerMethod, method}, pairs...)
 	if name != "" {
-		all = append(all, headerName, name)
+		all = append(all, "Mcp-Name", name)
 	}
 	w := f.post(body, all...)
 	return w.Code, w.Body.String()
@@ -146,7 +146,7 @@ func TestRepeatedHeadersAreRefused(t *testing.T) {
 	}{
 		"the version":                   {modern, headerVersion, "2025-11-25", http.StatusBadRequest},
 		"the method":                    {modern, headerMethod, "tools/list", http.StatusBadRequest},
-		"the name":                      {modern, headerName, "remove", http.StatusBadRequest},
+		"the name":                      {modern, "Mcp-Name", "remove", http.StatusBadRequest},
 		"the version of a session":      {echoCall, headerVersion, "2026-07-28", http.StatusBadRequest},
 		"the session":                   {echoCall, HeaderSession, "another", http.StatusNotFound},
 		"the media type":                {echoCall, "Content-Type", "text/plain", http.StatusUnsupportedMediaType},
@@ -157,7 +157,7 @@ func TestRepeatedHeadersAreRefused(t *testing.T) {
 			f := newFixture(t, nil)
 			h := headers(headerVersion, "2025-11-25", HeaderSession, f.session(), "Content-Encoding", "identity")
 			if tc.body == modern {
-				h = headers(headerVersion, modernVersion, headerMethod, "tools/call", headerName, "echo")
+				h = headers(headerVersion, modernVersion, headerMethod, "tools/call", "Mcp-Name", "echo")
 			}
 			h.Add(tc.header, tc.second)
 			if w := f.send(http.MethodPost, h, tc.body); w.Code != tc.want {

@@ -1,10 +1,13 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package front
+// Package mirror compares the headers of a request of revision 2026-07-28 with what its body says: they repeat it, so that
+// machines on the way can route by them, and decide nothing (MCP 2026-07-28, Transports, Standard Headers).
+//
+// It knows no session and no server, and never imports Kubernetes, the API or the launcher.
+package mirror
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"iter"
@@ -14,15 +17,15 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// Headers of a modern request repeat what its body says, so that machines on the way can route by them. They are checked,
-// and decide nothing (MCP 2026-07-28, Transports, Standard Headers).
+// headerName repeats the name of what is called or got, or the URI of what is read.
+const headerName = "Mcp-Name"
 
-func headerMismatch(name, header, body string) *policy.Refusal {
+// Mismatch is the refusal of a header that says something else than the body.
+func Mismatch(name, header, body string) *policy.Refusal {
 	message := fmt.Sprintf("Header %s says %q, the body says %q.", name, header, body)
 	if header == "" {
 		message = fmt.Sprintf("Header %s is missing; the body says %q.", name, body)
@@ -30,20 +33,11 @@ func headerMismatch(name, header, body string) *policy.Refusal {
 	return &policy.Refusal{Kind: policy.HeaderMismatch, Stage: policy.StageParse, Reason: "HeaderMismatch", Message: message}
 }
 
-// checkMirrors compares the headers that repeat what a request's body says.
-func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
-	refusal := checkHeaders(in.http.Header, in.Message)
-	if refusal == nil && in.Method == pipeline.MethodCallTool {
-		refusal = h.checkParamHeaders(in.http.Header, call)
-	}
-	return refusal
-}
-
-// checkHeaders compares Mcp-Name with the body.
-func checkHeaders(header http.Header, m *jsonrpc.Message) *policy.Refusal {
+// CheckName compares Mcp-Name with the body.
+func CheckName(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 	key := "name"
 	switch m.Method {
-	case pipeline.MethodCallTool, "prompts/get":
+	case "tools/call", "prompts/get":
 	case "resources/read":
 		key = "uri"
 	default:
@@ -52,7 +46,7 @@ func checkHeaders(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 	name, _ := jsonrpc.String(m.Param(key))
 	given, ok := decodeHeader(edge.Header(header, headerName))
 	if !ok || given != name {
-		return headerMismatch("Mcp-Name", edge.Header(header, headerName), name)
+		return Mismatch("Mcp-Name", edge.Header(header, headerName), name)
 	}
 	return nil
 }
@@ -68,21 +62,13 @@ func decodeHeader(value string) (string, bool) {
 	return string(decoded), err == nil
 }
 
-// checkParamHeaders compares the Mcp-Param- headers that the tool's schema asks for with the arguments. Others are nobody's
-// business here.
-func (h *Handler) checkParamHeaders(header http.Header, call policy.Call) *policy.Refusal {
-	catalogue := h.Pipeline.Discovery.Catalogue()
-	if catalogue == nil {
-		return nil
-	}
-	tool, err := pipeline.View(catalogue).Lookup(call.Tool)
-	if err != nil {
-		return nil
-	}
-	for name, value := range mirrored(tool.InputSchema, call.Arguments) {
+// CheckParams compares the Mcp-Param- headers that a tool's schema asks for with the arguments. Others are nobody's business
+// here.
+func CheckParams(header http.Header, schema, arguments []byte) *policy.Refusal {
+	for name, value := range mirrored(schema, arguments) {
 		full := "Mcp-Param-" + name
 		if !mirrors(edge.Header(header, full), value) {
-			return headerMismatch(full, edge.Header(header, full), string(value))
+			return Mismatch(full, edge.Header(header, full), string(value))
 		}
 	}
 	return nil
@@ -136,11 +122,4 @@ func mirrors(header string, value []byte) bool {
 	want, err := strconv.ParseFloat(string(value), 64)
 	got, gotErr := strconv.ParseFloat(given, 64)
 	return err == nil && gotErr == nil && got == want && math.Abs(got) <= maxSafeInteger
-}
-
-// givenUpWith ends with the HTTP request, with the client's giving up as its cause.
-func givenUpWith(http context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(http))
-	stop := context.AfterFunc(http, func() { cancel(pipeline.ErrGivenUp) })
-	return ctx, func() { stop(); cancel(nil) }
 }
