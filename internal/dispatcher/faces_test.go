@@ -112,7 +112,7 @@ func TestAStreamIsServedThroughEveryReplica(t *testing.T) {
 	}
 	endpoint := next("/sse?sessionId=")
 	for i, r := range both {
-		post, err := r.client.Post(r.base+endpoint, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":`+strconv.Itoa(i)+`,"method":"ping"}`)) //nolint:noctx // it ends with the rig
+		post, err := r.client.Post(r.base+endpoint, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":`+strconv.Itoa(i)+`,"method":"ping"}`))
 		if err != nil || post.StatusCode != http.StatusAccepted || post.Body.Close() != nil {
 			t.Fatalf("through replica %d: %v %+v", i, err, post)
 		}

@@ -200,14 +200,20 @@ func noProcesses(t testing.TB, c *child) {
 func goroutines(t testing.TB, d *dispatcher) float64 {
 	t.Helper()
 	web.CloseIdleConnections()
+	return figure(t, d, "go_goroutines")
+}
+
+// figure is one of the dispatcher's metrics that has no labels.
+func figure(t testing.TB, d *dispatcher, name string) float64 {
+	t.Helper()
 	resp := must[*http.Response](t)(web.Get(d.admin + "/metrics"))
 	defer resp.Body.Close() //nolint:errcheck // what matters was read
 	for line := range strings.Lines(string(must[[]byte](t)(io.ReadAll(resp.Body)))) {
-		if count, found := strings.CutPrefix(line, "go_goroutines "); found {
-			return must[float64](t)(strconv.ParseFloat(strings.TrimSpace(count), 64))
+		if value, found := strings.CutPrefix(line, name+" "); found {
+			return must[float64](t)(strconv.ParseFloat(strings.TrimSpace(value), 64))
 		}
 	}
-	t.Fatal("the metrics do not count goroutines")
+	t.Fatalf("there is no metric %s", name)
 	return 0
 }
 

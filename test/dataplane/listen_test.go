@@ -4,7 +4,10 @@
 package dataplane
 
 import (
+	"bufio"
 	"context"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,4 +144,34 @@ func listsHeard(c told) func() bool {
 			}
 		}
 	}
+}
+
+// TestASubscriptionHasAConnectionOfItsOwn subscribes before a server with a process for each session: the subscription has one
+// for its time, and leaves nothing behind.
+func TestASubscriptionHasAConnectionOfItsOwn(t *testing.T) {
+	d, _ := askingOver["stdio"](t, asking.Legacy, open)
+	d.ready()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request := must[*http.Request](t)(http.NewRequestWithContext(ctx, http.MethodPost, d.mcp+"/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"promptsListChanged":true,"resourceSubscriptions":["asking://note"]}}}`)))
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"MCP-Protocol-Version": modern, "Mcp-Method": "subscriptions/listen"} {
+		request.Header.Set(name, value)
+	}
+	before := figure(t, d, "toolgate_child_starts_total")
+	resp := must[*http.Response](t)(http.DefaultTransport.RoundTrip(request))
+	defer resp.Body.Close() //nolint:errcheck // it is broken off
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	if want := `"notifications":{"promptsListChanged":true,"resourceSubscriptions":["asking://note"]}`; !strings.Contains(lines.Text(), want) {
+		t.Fatalf("acknowledged %s, want %s", lines.Text(), want)
+	}
+	if after, listeners := figure(t, d, "toolgate_child_starts_total"), figure(t, d, "toolgate_listeners"); after != before+1 || listeners != 1 {
+		t.Errorf("%v processes were started for %v subscriptions", after-before, listeners)
+	}
+	cancel()
+	await(t, "the subscription has ended", func() bool { return figure(t, d, "toolgate_listeners") == 0 })
 }
