@@ -41,6 +41,10 @@ conformance: ## Run MCP's official conformance suite through the dispatcher, as 
 corpus: ## Run the tests of every fault of another proxy (docs/corpus.md)
 	@hack/corpus.sh
 
+.PHONY: clients
+clients: ## Let real clients (MCP Inspector, TypeScript SDKs) use a dozen real servers through the dispatcher
+	@hack/clients.sh
+
 .PHONY: soak
 soak: ## Full load with kills for SOAK (30m): flat memory, every call in the audit records, nothing left behind
 	@SOAK=$${SOAK:-30m} go test -count=1 -timeout 24h -v ./test/soak
