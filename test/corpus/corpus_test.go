@@ -1,7 +1,8 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package corpus holds docs/corpus.md to what it says: that each fault of another proxy has tests, and that they pass.
+// Package corpus holds docs/corpus.md to what it says: that each fault of another proxy has tests, and that they pass; and the
+// table of docs/protocol.md to the tests that it names.
 //
 // The table itself is checked with every run. The tests that it names are run where TOOLGATE_CORPUS is set, as hack/corpus.sh
 // does; elsewhere they run in their own packages.
@@ -113,6 +114,55 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// cells reads docs/protocol.md, a row for each cell of its table.
+func cells(t *testing.T) []row {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "docs/protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []row
+	var columns []string
+	for line := range strings.Lines(string(data)) {
+		parts := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		switch {
+		case len(parts) != 5 || strings.HasPrefix(parts[0], "-"):
+		case columns == nil:
+			columns = parts
+		default:
+			for i, cell := range parts[1:] {
+				r := row{name: strings.TrimSpace(parts[0]) + ":" + columns[i+1]}
+				for _, m := range refPattern.FindAllStringSubmatch(cell, -1) {
+					r.refs = append(r.refs, ref{m[1], m[2], strings.ReplaceAll(m[3], " ", "_")})
+				}
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// TestProtocol wants every cell of docs/protocol.md to name a test that exists.
+func TestProtocol(t *testing.T) {
+	folders, all := packages(t), cells(t)
+	if len(all) < 40 {
+		t.Errorf("%d cells", len(all))
+	}
+	for _, cell := range all {
+		if len(cell.refs) == 0 {
+			t.Errorf("%s: no test", cell.name)
+		}
+		for _, ref := range cell.refs {
+			if !declared(t, folderOf(t, folders, ref.pkg), ref.test) {
+				t.Errorf("%s: there is no %s.%s", cell.name, ref.pkg, ref.test)
+			}
+		}
+	}
+}
+
+// elsewhere are packages whose tests have commands of their own: make conformance, make clients.
+var elsewhere = []string{"conformance", "clients"}
+
 func declared(t *testing.T, folder, test string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
@@ -131,12 +181,15 @@ func declared(t *testing.T, folder, test string) bool {
 	return false
 }
 
-// TestRows runs the tests that the table names, a subtest for each row.
+// TestRows runs the tests that both tables name, a subtest for each row and each cell.
 func TestRows(t *testing.T) {
 	if os.Getenv("TOOLGATE_CORPUS") == "" {
 		t.Skip("TOOLGATE_CORPUS is not set; hack/corpus.sh sets it")
 	}
-	rows, folders := table(t), packages(t)
+	rows, folders := append(table(t), cells(t)...), packages(t)
+	for i := range rows {
+		rows[i].refs = slices.DeleteFunc(rows[i].refs, func(r ref) bool { return slices.Contains(elsewhere, r.pkg) })
+	}
 	tests := map[string]map[string]bool{} // by package
 	for _, r := range rows {
 		for _, ref := range r.refs {
