@@ -89,7 +89,7 @@ servers() { (cd "$IMAGE_DIR" && grep -hv '^#' "$@"); }
 # the addresses it would get them from.
 build_locks() {
 	local name package version folder lists=("$@")
-	[[ $# -gt 0 ]] || lists=(servers.txt test-servers.txt bench-peers.txt conformance.txt)
+	[[ $# -gt 0 ]] || lists=(servers.txt test-servers.txt bench-peers.txt conformance.txt clients.txt)
 	folder=$(mktemp -d)
 	mkdir "$folder/image"
 	while read -r name package version; do
