@@ -84,11 +84,13 @@ func (s *Stream) Answer(message []byte) bool {
 	return true
 }
 
-// PushOnce is Push for a message that says no more when it is said twice in a row before the client has read it.
+// PushOnce is Push for a message that says no more when it is said twice before a connection has begun to write it: from then
+// on the client may have read it, and must hear of what comes later.
 func (s *Stream) PushOnce(message []byte) bool {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
-	if slices.ContainsFunc(s.unwritten(), func(e *event) bool { return bytes.Equal(e.message, message) }) {
+	untaken := s.events[len(s.events)-(s.last-max(s.taken, s.next-1)):]
+	if slices.ContainsFunc(untaken, func(e *event) bool { return bytes.Equal(e.message, message) }) {
 		return true
 	}
 	return s.push(message)
