@@ -81,9 +81,10 @@ func (d *dialer) open(ctx context.Context) (*ws.Conn, error) {
 	if err := d.Configure(header); err != nil {
 		return nil, err
 	}
+	//nolint:bodyclose // the library says that the body of a handshake's answer needs no closing
 	socket, resp, err := ws.Dial(limited, d.URL, &ws.DialOptions{
 		HTTPClient: d.Client(), HTTPHeader: header, Subprotocols: []string{subprotocol}, CompressionMode: ws.CompressionDisabled,
-	}) //nolint:bodyclose // the body of a handshake's answer needs no closing, the library says
+	})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -85,10 +85,10 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		}, "200 POST hello", 1},
 		"an answer in chunks": {func(w http.ResponseWriter, _ *http.Request) {
 			for range 3 {
-				_, _ = io.WriteString(w, "part ")
+				_, _ = io.WriteString(w, "part,")
 				_ = http.NewResponseController(w).Flush()
 			}
-		}, "200 part part part ", 1},
+		}, "200 part,part,part,", 1},
 		"an answer without a body": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }, "202 ", 1},
 		"an answer after another that is none": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusEarlyHints)
@@ -169,7 +169,12 @@ func TestAConnectionThatTheServerClosedIsNotUsed(t *testing.T) {
 		<-closed
 		// The end of the connection is on its way over loopback; the next request waits until it has arrived.
 		for c := transport.pop(); c != nil; c = nil {
-			for deadline := time.Now().Add(10 * time.Second); c.quiet() && time.Now().Before(deadline); {
+			for deadline := time.After(10 * time.Second); c.quiet(); {
+				select {
+				case <-deadline:
+					t.Fatal("the end of the connection does not arrive")
+				case <-time.After(time.Millisecond):
+				}
 			}
 			transport.keep(c)
 		}
