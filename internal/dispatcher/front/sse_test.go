@@ -164,10 +164,11 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// What is under way ends with the connection.
-func TestSSEEndsWithItsClient(t *testing.T) {
-	f := newFixture(t, nil)
-	r, endpoint := f.sse(f.liveSSE())
+// calling has a call under way over HTTP+SSE that ends with its connection alone.
+func calling(t *testing.T) (f *fixture, r *reader, endpoint string) {
+	t.Helper()
+	f = newFixture(t, nil)
+	r, endpoint = f.sse(f.liveSSE())
 	f.postTo(endpoint, initializeBody)
 	r.data()
 	started := make(chan struct{})
@@ -178,6 +179,12 @@ func TestSSEEndsWithItsClient(t *testing.T) {
 	}
 	f.postTo(endpoint, echoCall)
 	<-started
+	return f, r, endpoint
+}
+
+// What is under way ends with the connection.
+func TestSSEEndsWithItsClient(t *testing.T) {
+	f, r, endpoint := calling(t)
 	r.breakOff()
 	<-f.server.Conns()[0].Done()
 	eventually(t, func() bool { return f.handler.channels.count() == 0 && f.postTo(endpoint, echoCall) == 404 })
@@ -185,18 +192,7 @@ func TestSSEEndsWithItsClient(t *testing.T) {
 
 // When the server's process dies, the call under way is answered, the stream ends, and its name is forgotten.
 func TestSSEEndsWithItsServer(t *testing.T) {
-	f := newFixture(t, nil)
-	r, endpoint := f.sse(f.liveSSE())
-	f.postTo(endpoint, initializeBody)
-	r.data()
-	started := make(chan struct{})
-	f.server.Answer = func(ctx context.Context, _ *dispatchertest.Conn, _ upstream.Call) (upstream.Reply, error) {
-		close(started)
-		<-ctx.Done()
-		return upstream.Reply{}, context.Cause(ctx)
-	}
-	f.postTo(endpoint, echoCall)
-	<-started
+	f, r, endpoint := calling(t)
 	_ = f.server.Conns()[0].Close()
 	if got := r.data(); !strings.Contains(got, `"code":-31012`) {
 		t.Errorf("the call was answered by %q", got)

@@ -35,38 +35,31 @@ const (
 
 // New returns a Dialer whose connections are one stream each. Messages are posted to no other server than that of the stream.
 func New(o upstream.Options, server *origin.Origin, log *slog.Logger) upstream.Dialer {
-	return &dialer{Options: o.WithDefaults(), Origin: server, log: log}
+	return &dialer{Dialer: link.Dialer{Options: o.WithDefaults(), Log: log}, Origin: server}
 }
 
 type dialer struct {
-	upstream.Options
+	link.Dialer
 	*origin.Origin
-	log    *slog.Logger
-	eras   link.Eras
-	closed atomic.Bool
 }
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	if d.closed.Load() {
-		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
+	if err := d.Closed(); err != nil {
+		return nil, err
 	}
 	w := &wire{dialer: d}
-	w.conn = link.New(d.Options, d.log, hello, handler, w)
+	w.conn = d.New(hello, handler, w)
 	if err := w.open(ctx); err != nil {
 		w.conn.Fail(err)
 		return nil, err
 	}
-	if err := w.conn.Start(ctx, &d.eras); err != nil {
-		return nil, err
-	}
-	return w.conn, nil
+	return d.Start(ctx, w.conn)
 }
 
 // Close ends dialling and idle connections; streams are closed by their owners.
 func (d *dialer) Close() error {
-	d.closed.Store(true)
 	d.Origin.Close()
-	return nil
+	return d.Dialer.Close()
 }
 
 // wire is one stream with its endpoint.

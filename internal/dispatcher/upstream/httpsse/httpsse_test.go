@@ -20,6 +20,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -145,26 +146,6 @@ func dial(t *testing.T, handler http.Handler, h upstream.Handler) upstream.Conn 
 	return conn
 }
 
-func call(t *testing.T, conn upstream.Conn, params string) (string, error) {
-	t.Helper()
-	reply, err := conn.Call(t.Context(), upstream.Call{Method: "tools/call", Params: []byte(params)})
-	if reply.Error != nil {
-		return fmt.Sprintf("error %d", reply.Error.Code), err
-	}
-	return string(reply.Result), err
-}
-
-func wantFailure(t *testing.T, err error, reason registry.FailureReason, says string) {
-	t.Helper()
-	var e *upstream.Error
-	if !errors.As(err, &e) || e.Reason != reason || !strings.Contains(e.Message, says) {
-		t.Fatalf("error %v (%T), want %s with %q", err, err, reason, says)
-	}
-	if strings.Contains(fmt.Sprintf("%v %v", err, errors.Unwrap(err)), "secret") {
-		t.Errorf("the error holds the URL's query: %v", err)
-	}
-}
-
 func TestCalls(t *testing.T) {
 	server := newFake()
 	h := &recorder{make(chan upstream.Event, 10)}
@@ -179,7 +160,7 @@ func TestCalls(t *testing.T) {
 	for i := range 50 { // G-21, G-23
 		group.Go(func() {
 			args := fmt.Sprintf(`{"a":9007199254740993,"i":%d}`, i)
-			if got, err := call(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
+			if got, err := upstreamtest.CallTool(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
 				t.Errorf("got %s, %v", got, err)
 			}
 		})
@@ -211,7 +192,7 @@ func TestTheAnswerToAPostIsNotWaitedFor(t *testing.T) {
 		return true
 	}
 	conn := dial(t, server, nil)
-	if got, err := call(t, conn, `{}`); err != nil || got != `{"early":true}` {
+	if got, err := upstreamtest.CallTool(t, conn, `{}`); err != nil || got != `{"early":true}` {
 		t.Errorf("got %s, %v", got, err)
 	}
 	close(release)
@@ -277,13 +258,13 @@ func TestEndpoints(t *testing.T) {
 			})
 			conn, err := tryDial(t, handler, upstream.Options{}, tc.remote, nil)
 			if tc.says != "" {
-				wantFailure(t, err, registry.FailNotMCP, tc.says)
+				upstreamtest.WantFailure(t, err, registry.FailNotMCP, tc.says)
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := call(t, conn, `{}`); err != nil {
+			if _, err := upstreamtest.CallTool(t, conn, `{}`); err != nil {
 				t.Error(err)
 			}
 		})
@@ -328,7 +309,7 @@ func TestDialFails(t *testing.T) {
 				opts.StartTimeout = 300 * time.Millisecond
 			}
 			_, err := tryDial(t, server, opts, tc.remote, nil)
-			wantFailure(t, err, tc.want, tc.says)
+			upstreamtest.WantFailure(t, err, tc.want, tc.says)
 		})
 	}
 }
@@ -376,9 +357,9 @@ func TestPostsThatAreRefused(t *testing.T) {
 				return true
 			}
 			conn := dial(t, server, nil)
-			got, err := call(t, conn, `{}`)
+			got, err := upstreamtest.CallTool(t, conn, `{}`)
 			if tc.want != "" {
-				wantFailure(t, err, tc.want, tc.says)
+				upstreamtest.WantFailure(t, err, tc.want, tc.says)
 			} else if err != nil || got != tc.says {
 				t.Errorf("got %s, %v, want %s", got, err, tc.says)
 			}
@@ -420,10 +401,10 @@ func TestTheEndOfTheStreamEndsTheSession(t *testing.T) {
 				<-started
 				server.events <- tc.event
 			}()
-			_, err = call(t, conn, `{}`) // it is in flight
-			wantFailure(t, err, tc.want, tc.says)
+			_, err = upstreamtest.CallTool(t, conn, `{}`) // it is in flight
+			upstreamtest.WantFailure(t, err, tc.want, tc.says)
 			<-conn.Done()
-			wantFailure(t, conn.Err(), tc.want, tc.says)
+			upstreamtest.WantFailure(t, conn.Err(), tc.want, tc.says)
 		})
 	}
 }

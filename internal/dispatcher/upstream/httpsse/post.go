@@ -64,7 +64,7 @@ func (w *wire) post(ctx context.Context, message []byte, p *link.Call) error {
 func (w *wire) refused(resp *http.Response, p *link.Call) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, origin.MaxErrorBody))
 	if err != nil {
-		w.log.Debug("The body of a refusal could not be read", "error", err)
+		w.Log.Debug("The body of a refusal could not be read", "error", err)
 	}
 	status := resp.StatusCode
 	m, err := jsonrpc.Parse(bytes.TrimSpace(body), jsonrpc.Limits{})

@@ -271,9 +271,6 @@ func TestModernServer(t *testing.T) {
 }
 
 func TestOneShotConnectionsLeaveNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 30 processes")
-	}
 	leaks := goleak.IgnoreCurrent()
 	spawner := &upstreamtest.Spawner{Mood: upstreamtest.Good}
 	dialer := New(spawner, upstream.Options{}, slog.New(slog.DiscardHandler))

@@ -15,19 +15,17 @@ import (
 	"log/slog"
 	"regexp"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/line"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/outbox"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
 const (
-	// queueLength bounds the messages that wait for a child to read them; senders wait beyond that.
-	queueLength = 64
 	// lastWords is how long a connection waits for the other sign of a child's end when it has seen one: for the rest of
 	// the output after the exit, and for how the child ended after the end of the output.
 	lastWords = 500 * time.Millisecond
@@ -35,15 +33,12 @@ const (
 
 // New returns a Dialer whose connections are one fresh child each (MCP, Transports, stdio).
 func New(spawner upstream.Spawner, opts upstream.Options, log *slog.Logger) upstream.Dialer {
-	return &dialer{spawner: spawner, opts: opts.WithDefaults(), log: log}
+	return &dialer{Dialer: link.Dialer{Options: opts.WithDefaults(), Log: log}, spawner: spawner}
 }
 
 type dialer struct {
+	link.Dialer
 	spawner upstream.Spawner
-	opts    upstream.Options
-	log     *slog.Logger
-	eras    link.Eras
-	closed  atomic.Bool
 }
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
@@ -51,7 +46,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 	if errors.Is(err, link.ErrEndedInDiscover) && ctx.Err() == nil {
 		hello.Prefers = upstream.Legacy
 		if conn, err = d.start(ctx, hello, handler); err == nil {
-			d.eras.NeverDiscover()
+			d.Eras.NeverDiscover()
 		}
 	}
 	return conn, err
@@ -59,10 +54,10 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 
 // start starts a child and speaks to it.
 func (d *dialer) start(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	if d.closed.Load() {
-		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
+	if err := d.Closed(); err != nil {
+		return nil, err
 	}
-	spawning, cancel := context.WithTimeout(ctx, d.opts.StartTimeout)
+	spawning, cancel := context.WithTimeout(ctx, d.StartTimeout)
 	defer cancel()
 	process, err := d.spawner.Spawn(spawning)
 	switch {
@@ -76,38 +71,23 @@ func (d *dialer) start(ctx context.Context, hello upstream.Hello, handler upstre
 		}
 		return nil, upstream.Fail(registry.FailStart, err, "The server's command could not be started: %s.", err)
 	}
-	d.opts.Counters.ChildStarts.Add(1)
-	w := &wire{opts: d.opts, log: d.log, process: process, queue: make(chan frame, queueLength)}
-	w.conn = link.New(d.opts, d.log, hello, handler, w)
+	d.Counters.ChildStarts.Add(1)
+	w := &wire{dialer: d, process: process}
+	w.conn = d.New(hello, handler, w)
+	w.out = outbox.New(w.conn, d.Counters)
 	go w.read() //nolint:contextcheck // the connection lives on after its caller
 	go w.write()
-	if err := w.conn.Start(ctx, &d.eras); err != nil {
-		return nil, err
-	}
-	return w.conn, nil
-}
-
-// Close ends dialling; connections are closed by their owners.
-func (d *dialer) Close() error {
-	d.closed.Store(true)
-	return nil
+	return d.Start(ctx, w.conn)
 }
 
 // wire is one child. Reader and writer are goroutines of their own, so that neither a child that does not read nor
 // one that does not write can hold up the other direction.
 type wire struct {
-	opts    upstream.Options
-	log     *slog.Logger
+	*dialer
 	conn    *link.Conn
 	process upstream.Process
-	queue   chan frame
+	out     *outbox.Outbox
 	batch   []byte // of the writer: memory for what is written at once
-}
-
-// frame is one message on its way; call is nil for what wants no answer.
-type frame struct {
-	data []byte
-	call *link.Call
 }
 
 func (w *wire) Leaves(upstream.Era) bool { return false }
@@ -116,34 +96,11 @@ func (w *wire) Vet([]byte) error         { return nil }
 func (w *wire) Stderr() []string         { return w.process.StderrTail() }
 
 func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
-	if err := w.send(ctx, frame{lines(message), p}); err != nil {
-		return err
-	}
-	p.MarkSent()
-	return nil
+	return w.out.Exchange(ctx, p, lines(message))
 }
 
 func (w *wire) Tell(ctx context.Context, message []byte) error {
-	return w.send(ctx, frame{lines(message), nil})
-}
-
-// send queues a message, and waits while the child is behind.
-func (w *wire) send(ctx context.Context, f frame) error {
-	select {
-	case w.queue <- f:
-		return nil
-	default:
-	}
-	w.opts.Counters.Waiting.Add(1)
-	defer w.opts.Counters.Waiting.Add(-1)
-	select {
-	case w.queue <- f:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-w.conn.Done():
-		return w.conn.Closed()
-	}
+	return w.out.Tell(ctx, lines(message))
 }
 
 // lines frames a message: no line break inside, one at its end.
@@ -154,18 +111,17 @@ func lines(message []byte) []byte {
 	return append(message, '\n')
 }
 
-// write sends what is queued, but for requests whose caller has given up: a child that wakes up late must not carry out
-// what was reported as timed out.
+// write sends what is queued and still wanted.
 func (w *wire) write() {
 	for {
 		select {
-		case f := <-w.queue:
+		case f := <-w.out.Frames():
 			data := w.gather(f)
 			if len(data) == 0 {
 				continue
 			}
 			if _, err := w.process.Stdin().Write(data); err != nil {
-				w.log.Debug("The child does not take input", "error", err)
+				w.Log.Debug("The child does not take input", "error", err)
 				w.hurry()
 				return
 			}
@@ -180,15 +136,15 @@ const batchBytes = 32 << 10
 
 // gather gives what is to be written for a frame and those that wait behind it: under load one system call, which also wakes
 // the child once, carries several.
-func (w *wire) gather(f frame) []byte {
-	data := f.wanted()
+func (w *wire) gather(f outbox.Frame) []byte {
+	data := f.Wanted()
 	for batched := false; len(data) < batchBytes; batched = true {
 		select {
-		case next := <-w.queue:
+		case next := <-w.out.Frames():
 			if !batched {
 				data = append(w.batch[:0], data...)
 			}
-			data = append(data, next.wanted()...)
+			data = append(data, next.Wanted()...)
 			if cap(data) <= 2*batchBytes { // a long message must not hold its memory
 				w.batch = data[:0]
 			}
@@ -199,26 +155,18 @@ func (w *wire) gather(f frame) []byte {
 	return data
 }
 
-// wanted is the frame's message, unless its caller has given up.
-func (f frame) wanted() []byte {
-	if f.call != nil && f.call.Gone() {
-		return nil
-	}
-	return f.data
-}
-
 // read takes the child's output until it ends.
 func (w *wire) read() {
 	stop := make(chan struct{})
 	defer close(stop)
 	go w.hastenEnd(stop)
-	reader := line.NewReader(w.process.Stdout(), w.opts.MaxMessageBytes)
+	reader := line.NewReader(w.process.Stdout(), w.MaxMessageBytes)
 	for {
 		l, err := reader.Next()
 		switch {
 		case errors.Is(err, line.ErrEndless):
 			w.conn.Fail(upstream.Fail(registry.FailNotMCP, upstream.ErrTooLarge,
-				"The server writes a line without end to its standard output; messages are bounded to %d bytes.", w.opts.MaxMessageBytes))
+				"The server writes a line without end to its standard output; messages are bounded to %d bytes.", w.MaxMessageBytes))
 			return
 		case err != nil:
 			w.ended(err)
@@ -271,12 +219,12 @@ func (w *wire) Shut() {
 	select {
 	case <-w.process.Exited():
 		if !errors.Is(w.conn.Err(), upstream.ErrClosed) {
-			w.opts.Counters.ChildDeaths.Add(1)
+			w.Counters.ChildDeaths.Add(1)
 		}
 	default:
 	}
 	if err := w.process.Close(); err != nil {
-		w.log.Warn("A child could not be ended", "error", err)
+		w.Log.Warn("A child could not be ended", "error", err)
 	}
 }
 
@@ -292,7 +240,7 @@ func (w *wire) line(text []byte) {
 		return
 	}
 	w.conn.Noise()
-	w.log.Debug("Skipped a line of the server's standard output that is not JSON-RPC", "bytes", len(text))
+	w.Log.Debug("Skipped a line of the server's standard output that is not JSON-RPC", "bytes", len(text))
 	// A message that follows other text on its line is not trusted: the text may quote anything. But whoever waits for
 	// it need not wait for its time-out.
 	if i := bytes.Index(text, []byte(`{"`)); i > 0 && bytes.Contains(text[i:], []byte(`"jsonrpc"`)) {
@@ -322,7 +270,7 @@ func (w *wire) tooLong(l line.Line) {
 			p = w.conn.Pending(id)
 		}
 	}
-	limit := w.opts.MaxMessageBytes
+	limit := w.MaxMessageBytes
 	switch {
 	case p != nil:
 		w.conn.Settle(p, link.Answer{Err: link.TooLarge(p.Method, limit)})

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -76,14 +77,14 @@ func TestEncodedAnswers(t *testing.T) {
 					return true
 				}
 				conn := dial(t, server, nil, Options{Options: upstream.Options{MaxMessageBytes: 1 << 20}})
-				got, err := call(t, conn, `{}`)
+				got, err := upstreamtest.CallTool(t, conn, `{}`)
 				switch {
 				case tc.says == "" && (err != nil || got != `{"ok":true}`):
 					t.Errorf("got %s, %v", got, err)
 				case strings.HasPrefix(tc.says, "error ") && (err != nil || got != tc.says):
 					t.Errorf("got %s, %v, want %s", got, err, tc.says)
 				case tc.says != "" && !strings.HasPrefix(tc.says, "error "):
-					wantFailure(t, err, registry.FailNotMCP, tc.says)
+					upstreamtest.WantFailure(t, err, registry.FailNotMCP, tc.says)
 				}
 				if conn.Err() != nil {
 					t.Errorf("the connection ended: %v", conn.Err())

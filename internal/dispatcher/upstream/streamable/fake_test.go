@@ -5,8 +5,6 @@ package streamable
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -159,24 +157,4 @@ func dial(t testing.TB, handler http.Handler, upstreamHandler upstream.Handler, 
 		}
 	})
 	return conn
-}
-
-func call(t testing.TB, conn upstream.Conn, params string) (string, error) {
-	t.Helper()
-	reply, err := conn.Call(t.Context(), upstream.Call{Method: "tools/call", Params: []byte(params)})
-	if reply.Error != nil {
-		return fmt.Sprintf("error %d", reply.Error.Code), err
-	}
-	return string(reply.Result), err
-}
-
-func wantFailure(t *testing.T, err error, reason registry.FailureReason, says string) {
-	t.Helper()
-	var e *upstream.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("error %v (%T), want an *upstream.Error", err, err)
-	}
-	if e.Reason != reason || !strings.Contains(e.Message, says) {
-		t.Fatalf("%s: %s; want %s with %q", e.Reason, e.Message, reason, says)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -78,7 +79,7 @@ func TestServerWithoutAStreamIsAskedOnce(t *testing.T) { // G-59
 			conn := dial(t, server, newRecorder(), Options{})
 			<-asked
 			for range 20 {
-				if _, err := call(t, conn, `{}`); err != nil {
+				if _, err := upstreamtest.CallTool(t, conn, `{}`); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -106,7 +107,7 @@ func TestAServerThatIsGoneEndsItsSessions(t *testing.T) {
 	process.CloseClientConnections()
 	process.Close()
 	<-conn.Done()
-	wantFailure(t, conn.Err(), registry.FailExited, "has gone")
+	upstreamtest.WantFailure(t, conn.Err(), registry.FailExited, "has gone")
 }
 
 func TestHeadersComeFromFilesAsTheyAreNow(t *testing.T) {
@@ -127,7 +128,7 @@ func TestHeadersComeFromFilesAsTheyAreNow(t *testing.T) {
 	conn := dial(t, server, nil, Options{Headers: []registry.HeaderFile{{Name: "Authorization", File: file}, {Name: "content-type", File: file}}})
 	for _, token := range []string{"Bearer two", "Bearer three"} {
 		write(token + "\n")
-		if _, err := call(t, conn, `{}`); err != nil {
+		if _, err := upstreamtest.CallTool(t, conn, `{}`); err != nil {
 			t.Fatal(err)
 		}
 		if got := seen.Load(); got != token+"|application/json" {
@@ -136,8 +137,8 @@ func TestHeadersComeFromFilesAsTheyAreNow(t *testing.T) {
 	}
 	for name, content := range map[string]string{"line breaks": "se\r\ncret: x", "too long": strings.Repeat("secret", 10_000)} {
 		write(content)
-		_, err := call(t, conn, `{}`)
-		wantFailure(t, err, registry.FailUnauthorized, "Authorization")
+		_, err := upstreamtest.CallTool(t, conn, `{}`)
+		upstreamtest.WantFailure(t, err, registry.FailUnauthorized, "Authorization")
 		if strings.Contains(fmt.Sprintf("%v", err), "cret") {
 			t.Errorf("%s: the error holds the value: %v", name, err)
 		}
@@ -166,7 +167,7 @@ func TestCAFile(t *testing.T) {
 			}
 			conn, err := newDialer(t, Options{URL: server.URL, Remote: true, CAFile: tc.file}).Dial(t.Context(), upstream.Hello{}, nil)
 			if tc.says != "" {
-				wantFailure(t, err, registry.FailUnreachable, tc.says)
+				upstreamtest.WantFailure(t, err, registry.FailUnreachable, tc.says)
 				return
 			}
 			if err != nil {
@@ -193,7 +194,7 @@ func BenchmarkCall(b *testing.B) {
 			conn := dial(b, server, nil, Options{})
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := call(b, conn, `{"name":"echo","arguments":{"path":"/tmp/x","n":12345}}`); err != nil {
+				if _, err := upstreamtest.CallTool(b, conn, `{"name":"echo","arguments":{"path":"/tmp/x","n":12345}}`); err != nil {
 					b.Fatal(err)
 				}
 			}

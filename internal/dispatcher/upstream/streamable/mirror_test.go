@@ -14,6 +14,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -88,7 +89,7 @@ func TestModernServer(t *testing.T) {
 		if want := 2 - dialled; len(server.requests) != want {
 			t.Errorf("%d requests to connect for the %d. time, want %d", len(server.requests), dialled+1, want)
 		}
-		if got, err := call(t, conn, `{"name":"grüße","_meta":{}}`); err != nil || got != `{"resultType":"complete"}` {
+		if got, err := upstreamtest.CallTool(t, conn, `{"name":"grüße","_meta":{}}`); err != nil || got != `{"resultType":"complete"}` {
 			t.Errorf("got %s, %v", got, err)
 		}
 		r := server.next("tools/call")
@@ -158,9 +159,9 @@ func TestArgumentsAreMirrored(t *testing.T) {
 			server := newModern()
 			server.tools = `{"name":"t","inputSchema":{"type":"object","properties":` + tc.properties + `}}`
 			conn := dial(t, server, nil, Options{})
-			_, err := call(t, conn, `{"name":"t","arguments":`+tc.arguments+`}`)
+			_, err := upstreamtest.CallTool(t, conn, `{"name":"t","arguments":`+tc.arguments+`}`)
 			if tc.says != "" {
-				wantFailure(t, err, registry.FailCatalogue, tc.says)
+				upstreamtest.WantFailure(t, err, registry.FailCatalogue, tc.says)
 				return
 			}
 			if err != nil {
@@ -249,7 +250,7 @@ func TestAMismatchOfHeadersOutdatesTheCatalogue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := call(t, conn, `{"name":"t"}`); err != nil || got != "error -32020" {
+	if got, err := upstreamtest.CallTool(t, conn, `{"name":"t"}`); err != nil || got != "error -32020" {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if after, err := conn.Catalogue(t.Context()); err != nil || after == before {

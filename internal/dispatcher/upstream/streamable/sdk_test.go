@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -75,7 +76,7 @@ func TestGoSDKServerModern(t *testing.T) {
 	if cat, err := conn.Catalogue(t.Context()); err != nil || len(cat.Tools) != 2 {
 		t.Errorf("catalogue %+v, %v", cat, err)
 	}
-	if got, err := call(t, conn, `{"name":"plain","arguments":{}}`); err != nil || !bytes.Contains([]byte(got), []byte("done")) {
+	if got, err := upstreamtest.CallTool(t, conn, `{"name":"plain","arguments":{}}`); err != nil || !bytes.Contains([]byte(got), []byte("done")) {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
-	"toolgate.dev/toolgate/internal/registry"
 )
 
 const (
@@ -28,24 +27,21 @@ const (
 // New returns a Dialer whose connections are one session each over streamable HTTP. No other server is ever called
 // than that of the URL: redirects to another origin are refused.
 func New(o upstream.Options, server *origin.Origin, log *slog.Logger) upstream.Dialer {
-	return &dialer{Options: o.WithDefaults(), Origin: server, log: log}
+	return &dialer{Dialer: link.Dialer{Options: o.WithDefaults(), Log: log}, Origin: server}
 }
 
 type dialer struct {
-	upstream.Options
+	link.Dialer
 	*origin.Origin
-	log    *slog.Logger
-	eras   link.Eras
-	closed atomic.Bool
 }
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	if d.closed.Load() {
-		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
+	if err := d.Closed(); err != nil {
+		return nil, err
 	}
 	w := &wire{dialer: d}
-	w.conn = link.New(d.Options, d.log, hello, handler, w)
-	if err := w.conn.Start(ctx, &d.eras); err != nil {
+	w.conn = d.New(hello, handler, w)
+	if _, err := d.Start(ctx, w.conn); err != nil {
 		return nil, err
 	}
 	if handler != nil && w.conn.Info().Era == upstream.Legacy {
@@ -56,9 +52,8 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 
 // Close ends dialling and idle connections; sessions are closed by their owners.
 func (d *dialer) Close() error {
-	d.closed.Store(true)
 	d.Origin.Close()
-	return nil
+	return d.Dialer.Close()
 }
 
 // wire is one session over HTTP; or none, with servers that keep no sessions.
@@ -88,7 +83,7 @@ func (w *wire) Shut() {
 	defer cancel()
 	resp, err := w.send(ctx, http.MethodDelete, nil, nil) //nolint:bodyclose // Discard closes it
 	if err != nil {
-		w.log.Debug("The server was not told of the session's end", "error", origin.Reason(err))
+		w.Log.Debug("The server was not told of the session's end", "error", origin.Reason(err))
 		return
 	}
 	origin.Discard(resp)

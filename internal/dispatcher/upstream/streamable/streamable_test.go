@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -23,7 +24,7 @@ import (
 func TestSessionAndVersionAreSent(t *testing.T) {
 	server := newFake()
 	conn := dial(t, server, nil, Options{})
-	if got, err := call(t, conn, `{"name":"a"}`); err != nil || got != `{"echo":{"name":"a"}}` {
+	if got, err := upstreamtest.CallTool(t, conn, `{"name":"a"}`); err != nil || got != `{"echo":{"name":"a"}}` {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if err := conn.Close(); err != nil {
@@ -95,10 +96,10 @@ func TestAnswers(t *testing.T) {
 				return true
 			}
 			conn := dial(t, server, nil, Options{Options: upstream.Options{MaxMessageBytes: 1 << 20}})
-			got, err := call(t, conn, `{}`)
+			got, err := upstreamtest.CallTool(t, conn, `{}`)
 			switch {
 			case tc.want != "":
-				wantFailure(t, err, tc.want, tc.says)
+				upstreamtest.WantFailure(t, err, tc.want, tc.says)
 			case tc.says != "" && (err != nil || got != tc.says):
 				t.Errorf("got %s, %v, want %s", got, err, tc.says)
 			case tc.says == "" && (err != nil || got != `{"ok":true}`):
@@ -122,7 +123,7 @@ func TestInitializeAnsweredAsStream(t *testing.T) { // G-113
 		return true
 	}
 	conn := dial(t, server, nil, Options{})
-	if _, err := call(t, conn, `{}`); err != nil || conn.Info().ProtocolVersion != "2025-06-18" {
+	if _, err := upstreamtest.CallTool(t, conn, `{}`); err != nil || conn.Info().ProtocolVersion != "2025-06-18" {
 		t.Errorf("%+v, %v", conn.Info(), err)
 	}
 }
@@ -130,7 +131,7 @@ func TestInitializeAnsweredAsStream(t *testing.T) { // G-113
 func TestBytesAreKept(t *testing.T) {
 	conn := dial(t, newFake(), nil, Options{})
 	for _, args := range []string{`{"a":9007199254740993,"b":1E400}`, "{\"a\":\"\u00a0\u3000\ufffd\",\r\n \"b\":[]}"} {
-		if got, err := call(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
+		if got, err := upstreamtest.CallTool(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
 			t.Errorf("got %s, %v, want %s", got, err, args)
 		}
 	}
@@ -201,7 +202,7 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 		startStream(w)("id: 9\ndata: " + response(id, `{"resumed":true}`) + "\n\n")
 	}
 	conn := dial(t, server, nil, Options{})
-	if got, err := call(t, conn, `{}`); err != nil || got != `{"resumed":true}` {
+	if got, err := upstreamtest.CallTool(t, conn, `{}`); err != nil || got != `{"resumed":true}` {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -215,8 +216,8 @@ func TestStreamThatCannotBeResumedFails(t *testing.T) {
 		return m.Method == "tools/call"
 	}
 	conn := dial(t, server, nil, Options{}) // GET is answered with 405
-	_, err := call(t, conn, `{}`)
-	wantFailure(t, err, registry.FailNotMCP, "405")
+	_, err := upstreamtest.CallTool(t, conn, `{}`)
+	upstreamtest.WantFailure(t, err, registry.FailNotMCP, "405")
 }
 
 func TestLostSessionEndsTheConnection(t *testing.T) {
@@ -235,10 +236,10 @@ func TestLostSessionEndsTheConnection(t *testing.T) {
 				return m.Method == "tools/call"
 			}
 			conn := dial(t, server, nil, Options{})
-			_, err := call(t, conn, `{}`)
-			wantFailure(t, err, registry.FailExited, "no longer knows the session")
+			_, err := upstreamtest.CallTool(t, conn, `{}`)
+			upstreamtest.WantFailure(t, err, registry.FailExited, "no longer knows the session")
 			<-conn.Done()
-			wantFailure(t, conn.Err(), registry.FailExited, "no longer knows the session")
+			upstreamtest.WantFailure(t, conn.Err(), registry.FailExited, "no longer knows the session")
 			if server.deleted != 0 {
 				t.Error("a session that is lost was deleted")
 			}
@@ -310,7 +311,7 @@ func TestDialFails(t *testing.T) {
 				tc.url = serve(t, tc.handler).URL
 			}
 			_, err := newDialer(t, Options{URL: tc.url + "/mcp?key=secret", Remote: tc.remote}).Dial(t.Context(), upstream.Hello{}, nil)
-			wantFailure(t, err, tc.want, tc.says)
+			upstreamtest.WantFailure(t, err, tc.want, tc.says)
 			if strings.Contains(fmt.Sprintf("%v %v", err, errors.Unwrap(err)), "secret") {
 				t.Errorf("the error holds the URL's query: %v", err)
 			}
@@ -326,7 +327,7 @@ func TestRedirectOnTheSameServerIsFollowed(t *testing.T) {
 		http.Redirect(w, r, "/mcp/", http.StatusTemporaryRedirect)
 	})
 	conn := dial(t, mux, nil, Options{})
-	if got, err := call(t, conn, `{"x":1}`); err != nil || got != `{"echo":{"x":1}}` {
+	if got, err := upstreamtest.CallTool(t, conn, `{"x":1}`); err != nil || got != `{"echo":{"x":1}}` {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

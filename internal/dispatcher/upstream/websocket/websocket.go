@@ -12,7 +12,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	ws "github.com/coder/websocket"
@@ -20,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/outbox"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -27,8 +27,6 @@ const (
 	subprotocol = "mcp"
 	// endpoint is what a server is asked for.
 	endpoint = "WebSocket endpoint"
-	// queueLength bounds the messages that wait for the server to read them; senders wait beyond that.
-	queueLength = 64
 	// A server that answers no ping for patience has gone, or hangs.
 	pingInterval = 30 * time.Second
 	patience     = 30 * time.Second
@@ -38,36 +36,31 @@ const (
 
 // New returns a Dialer whose connections are one WebSocket each. The way to the server must be one of HTTP/1.1.
 func New(o upstream.Options, server *origin.Origin, log *slog.Logger) upstream.Dialer {
-	return &dialer{Options: o.WithDefaults(), Origin: server, log: log, pingInterval: pingInterval, patience: patience}
+	return &dialer{Dialer: link.Dialer{Options: o.WithDefaults(), Log: log}, Origin: server, pingInterval: pingInterval, patience: patience, endTimeout: endTimeout}
 }
 
 type dialer struct {
-	upstream.Options
+	link.Dialer
 	*origin.Origin
-	log    *slog.Logger
-	eras   link.Eras
-	closed atomic.Bool
 
-	pingInterval, patience time.Duration
+	pingInterval, patience, endTimeout time.Duration
 }
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
-	if d.closed.Load() {
-		return nil, upstream.AsError(upstream.ErrClosed, registry.FailStart)
+	if err := d.Closed(); err != nil {
+		return nil, err
 	}
 	socket, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{dialer: d, socket: socket, queue: make(chan frame, queueLength)}
-	w.conn = link.New(d.Options, d.log, hello, handler, w)
+	w := &wire{dialer: d, socket: socket}
+	w.conn = d.New(hello, handler, w)
+	w.Outbox = outbox.New(w.conn, d.Counters)
 	go w.read()  //nolint:contextcheck,gosec // the connection lives on after its caller
 	go w.write() //nolint:contextcheck // as above
 	go w.ping()  //nolint:contextcheck // as above
-	if err := w.conn.Start(ctx, &d.eras); err != nil {
-		return nil, err
-	}
-	return w.conn, nil
+	return d.Start(ctx, w.conn)
 }
 
 // errStart is the cause of a handshake of WebSocket that takes too long.
@@ -110,23 +103,16 @@ func (d *dialer) open(ctx context.Context) (*ws.Conn, error) {
 
 // Close ends dialling; connections are closed by their owners.
 func (d *dialer) Close() error {
-	d.closed.Store(true)
 	d.Origin.Close()
-	return nil
+	return d.Dialer.Close()
 }
 
 // wire is one WebSocket. Reader and writer are goroutines of their own, so that neither direction can hold up the other.
 type wire struct {
 	*dialer
+	*outbox.Outbox
 	conn   *link.Conn
 	socket *ws.Conn
-	queue  chan frame
-}
-
-// frame is one message on its way; call is nil for what wants no answer.
-type frame struct {
-	data []byte
-	call *link.Call
 }
 
 func (w *wire) Leaves(upstream.Era) bool { return false }
@@ -134,42 +120,17 @@ func (w *wire) Agree(upstream.Info)      {}
 func (w *wire) Stderr() []string         { return nil }
 func (w *wire) Vet([]byte) error         { return nil }
 
-func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
-	if err := w.send(ctx, frame{message, p}); err != nil {
-		return err
-	}
-	p.MarkSent()
-	return nil
-}
-
-func (w *wire) Tell(ctx context.Context, message []byte) error {
-	return w.send(ctx, frame{message, nil})
-}
-
-// send queues a message, and waits while the server is behind.
-func (w *wire) send(ctx context.Context, f frame) error {
-	w.Counters.Waiting.Add(1)
-	defer w.Counters.Waiting.Add(-1)
-	select {
-	case w.queue <- f:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-w.conn.Done():
-		return w.conn.Closed()
-	}
-}
-
-// write sends what is queued, but for requests whose caller has given up: a server that reads late must not carry out what
-// was reported as timed out.
+// write sends what is queued and still wanted. It has no context: one that ends while a frame is being written would cut the
+// good-bye off. Shut frees it from a server that does not read.
 func (w *wire) write() {
 	for {
 		select {
-		case f := <-w.queue:
-			if f.call != nil && f.call.Gone() {
+		case f := <-w.Frames():
+			data := f.Wanted()
+			if data == nil {
 				continue
 			}
-			if err := w.socket.Write(w.conn.Context(), ws.MessageText, f.data); err != nil {
+			if err := w.socket.Write(context.Background(), ws.MessageText, data); err != nil {
 				w.conn.Fail(w.ended(err))
 				return
 			}
@@ -179,7 +140,7 @@ func (w *wire) write() {
 	}
 }
 
-// read takes frames until the connection ends. It has no context: one that ends would cut the good-bye off.
+// read takes frames until the connection ends. It has no context, as above.
 func (w *wire) read() {
 	for {
 		kind, data, err := w.socket.Read(context.Background())
@@ -212,8 +173,9 @@ func (w *wire) ping() {
 	}
 }
 
+// pinged has no context of the connection, as above.
 func (w *wire) pinged() error {
-	ctx, cancel := context.WithTimeout(w.conn.Context(), w.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), w.patience)
 	defer cancel()
 	return w.socket.Ping(ctx)
 }
@@ -244,9 +206,9 @@ func (w *wire) Shut() {
 		_ = w.socket.CloseNow() // it is broken
 		return
 	}
-	timer := time.AfterFunc(endTimeout, func() { _ = w.socket.CloseNow() })
+	timer := time.AfterFunc(w.endTimeout, func() { _ = w.socket.CloseNow() })
 	defer timer.Stop()
 	if err := w.socket.Close(ws.StatusNormalClosure, ""); err != nil {
-		w.log.Debug("The server was not told of the end", "error", err)
+		w.Log.Debug("The server was not told of the end", "error", err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/upstreamtest"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -60,7 +61,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			return
 		}
-		m, err := jsonrpc.Parse(data, jsonrpc.Limits{})
+		m, err := jsonrpc.Parse(data, jsonrpc.Limits{MaxBytes: 32 << 20})
 		if err != nil {
 			return
 		}
@@ -142,26 +143,6 @@ func dial(t *testing.T, handler http.Handler, f fixture) upstream.Conn {
 	return conn
 }
 
-func call(t *testing.T, conn upstream.Conn, params string) (string, error) {
-	t.Helper()
-	reply, err := conn.Call(t.Context(), upstream.Call{Method: "tools/call", Params: []byte(params)})
-	if reply.Error != nil {
-		return fmt.Sprintf("error %d", reply.Error.Code), err
-	}
-	return string(reply.Result), err
-}
-
-func wantFailure(t *testing.T, err error, reason registry.FailureReason, says string) {
-	t.Helper()
-	var e *upstream.Error
-	if !errors.As(err, &e) || e.Reason != reason || !strings.Contains(e.Message, says) {
-		t.Fatalf("error %v (%T), want %s with %q", err, err, reason, says)
-	}
-	if strings.Contains(fmt.Sprintf("%v %v", err, errors.Unwrap(err)), "secret") {
-		t.Errorf("the error holds the URL's query: %v", err)
-	}
-}
-
 func TestCalls(t *testing.T) {
 	server := newFake()
 	h := &recorder{make(chan upstream.Event, 10)}
@@ -174,7 +155,7 @@ func TestCalls(t *testing.T) {
 	for i := range 50 { // G-21, G-23
 		group.Go(func() {
 			args := fmt.Sprintf("{\"a\":9007199254740993,\n\"i\":%d}", i)
-			if got, err := call(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
+			if got, err := upstreamtest.CallTool(t, conn, args); err != nil || got != `{"echo":`+args+`}` {
 				t.Errorf("got %s, %v", got, err)
 			}
 		})
@@ -190,7 +171,7 @@ func TestCalls(t *testing.T) {
 		send(c, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
 		answer(c, m.ID, `{}`)
 	}
-	if got, err := call(t, conn, `{}`); err != nil || got != `{}` {
+	if got, err := upstreamtest.CallTool(t, conn, `{}`); err != nil || got != `{}` {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if m := <-server.told; m.Kind != jsonrpc.Response || string(m.Result) != `{"roots":[]}` {
@@ -210,10 +191,45 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// A frame that is being written when the connection is closed must not cut the good-bye off.
+func TestGoodByeWhileWriting(t *testing.T) {
+	server := newFake()
+	busy, release := make(chan struct{}), make(chan struct{})
+	server.call = func(*ws.Conn, *jsonrpc.Message) {
+		select {
+		case busy <- struct{}{}:
+		case <-release:
+		}
+		<-release
+	}
+	var counters upstream.Counters
+	conn := dial(t, server, fixture{Options: upstream.Options{Counters: &counters}, change: func(d *dialer) { d.endTimeout = 30 * time.Second }})
+	var group sync.WaitGroup
+	unanswered := func(params string) {
+		if _, err := upstreamtest.CallTool(t, conn, params); err == nil {
+			t.Error("a call was answered that the server never answers")
+		}
+	}
+	group.Go(func() { unanswered(`{}`) })
+	<-busy // the server reads nothing until it is released, and the large message does not fit what is between
+	group.Go(func() { unanswered(`{"a":"` + strings.Repeat("x", 16<<20) + `"}`) })
+	// Once one has to wait for room, the large one is being written.
+	for tick := time.Tick(time.Millisecond); counters.Waiting.Load() == 0; <-tick {
+		group.Go(func() { unanswered(`{}`) })
+	}
+	group.Go(func() { _ = conn.Close() })
+	<-conn.Done()
+	close(release)
+	group.Wait()
+	if code := <-server.code; code != ws.StatusNormalClosure {
+		t.Errorf("the connection was closed with status %d", code)
+	}
+}
+
 func TestLargeMessages(t *testing.T) { // G-66, G-67
 	conn := dial(t, newFake(), fixture{Options: upstream.Options{MaxMessageBytes: 8 << 20}})
 	for _, n := range []int{32<<10 - 1, 32 << 10, 32<<10 + 1, 5 << 20} {
-		if got, err := call(t, conn, `{"a":"`+strings.Repeat("x", n)+`"}`); err != nil || len(got) < n {
+		if got, err := upstreamtest.CallTool(t, conn, `{"a":"`+strings.Repeat("x", n)+`"}`); err != nil || len(got) < n {
 			t.Errorf("%d bytes came for %d, %v", len(got), n, err)
 		}
 	}
@@ -250,7 +266,7 @@ func TestDialFails(t *testing.T) {
 				f.StartTimeout = 300 * time.Millisecond
 			}
 			_, err := tryDial(t, tc.handler, f)
-			wantFailure(t, err, tc.want, tc.says)
+			upstreamtest.WantFailure(t, err, tc.want, tc.says)
 		})
 	}
 }
@@ -271,10 +287,10 @@ func TestEnds(t *testing.T) {
 			server := newFake()
 			server.call = tc.call
 			conn := dial(t, server, fixture{origin: origin.Options{Remote: tc.remote}, Options: upstream.Options{MaxMessageBytes: 1 << 20}})
-			_, err := call(t, conn, `{}`)
-			wantFailure(t, err, tc.want, tc.says)
+			_, err := upstreamtest.CallTool(t, conn, `{}`)
+			upstreamtest.WantFailure(t, err, tc.want, tc.says)
 			<-conn.Done()
-			wantFailure(t, conn.Err(), tc.want, tc.says)
+			upstreamtest.WantFailure(t, conn.Err(), tc.want, tc.says)
 		})
 	}
 }
@@ -285,7 +301,7 @@ func TestAServerThatAnswersNoPingHasGone(t *testing.T) {
 	defer close(server.wake)
 	conn := dial(t, server, fixture{change: func(d *dialer) { d.pingInterval, d.patience = time.Millisecond, 100*time.Millisecond }})
 	<-conn.Done()
-	wantFailure(t, conn.Err(), registry.FailExited, "answered no ping")
+	upstreamtest.WantFailure(t, conn.Err(), registry.FailExited, "answered no ping")
 }
 
 func TestCancellationIsTold(t *testing.T) {
