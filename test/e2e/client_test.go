@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +86,7 @@ func callIn(ctx context.Context, session, url, tool, arguments string) (int, ans
 	if err != nil {
 		return 0, answer{}, err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // what matters was read
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return 0, answer{}, err
@@ -100,7 +99,7 @@ func callIn(ctx context.Context, session, url, tool, arguments string) (int, ans
 func begin(ctx context.Context, url string) string {
 	response, err := post(ctx, "", url, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`)
 	Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // what matters was read
 	id := response.Header.Get("Mcp-Session-Id")
 	Expect(id).NotTo(BeEmpty(), "HTTP status %d", response.StatusCode)
 	return id
@@ -132,12 +131,4 @@ func decode(data []byte) (answer, error) {
 		return a, fmt.Errorf("answer %q: %w", data, err)
 	}
 	return a, nil
-}
-
-// connect opens a session with the Go SDK's client.
-func connect(ctx context.Context, url string) *mcp.ClientSession {
-	c := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
-	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{}}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-	Expect(err).NotTo(HaveOccurred())
-	return session
 }

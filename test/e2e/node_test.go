@@ -79,7 +79,7 @@ func metric(ctx context.Context, g Gomega, pod corev1.Pod, name string) float64 
 	g.Expect(err).NotTo(HaveOccurred())
 	response, err := fresh.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // what matters was read
 	data, err := io.ReadAll(response.Body)
 	g.Expect(err).NotTo(HaveOccurred())
 	total := 0.0

@@ -77,7 +77,7 @@ var _ = Describe("At rest", func() {
 func writesOfManager() []string {
 	file, err := os.Open(auditLog())
 	Expect(err).NotTo(HaveOccurred())
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // it was only read
 	var writes []string
 	for scanner := bufio.NewScanner(file); scanner.Scan(); {
 		var event struct {

@@ -90,7 +90,7 @@ func describe(ctx context.Context, namespace string) {
 	var servers mcpv1alpha1.MCPServerList
 	if err := kube.List(ctx, &servers, client.InNamespace(namespace)); err == nil {
 		for _, s := range servers.Items {
-			fmt.Fprintf(GinkgoWriter, "MCPServer %s: %+v\n", s.Name, s.Status)
+			_, _ = fmt.Fprintf(GinkgoWriter, "MCPServer %s: %+v\n", s.Name, s.Status)
 		}
 	}
 	var pods corev1.PodList
@@ -98,11 +98,11 @@ func describe(ctx context.Context, namespace string) {
 		return
 	}
 	for _, p := range pods.Items {
-		fmt.Fprintf(GinkgoWriter, "Pod %s: %s %+v\n", p.Name, p.Status.Phase, p.Status.ContainerStatuses)
+		_, _ = fmt.Fprintf(GinkgoWriter, "Pod %s: %s %+v\n", p.Name, p.Status.Phase, p.Status.ContainerStatuses)
 		for _, container := range []string{"dispatcher", "server"} {
 			logs, err := typed.CoreV1().Pods(namespace).GetLogs(p.Name, &corev1.PodLogOptions{Container: container, TailLines: new(int64(40))}).DoRaw(ctx)
 			if err == nil {
-				fmt.Fprintf(GinkgoWriter, "--- %s/%s\n%s\n", p.Name, container, logs)
+				_, _ = fmt.Fprintf(GinkgoWriter, "--- %s/%s\n%s\n", p.Name, container, logs)
 			}
 		}
 	}

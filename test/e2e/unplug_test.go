@@ -42,7 +42,7 @@ func inFlight(ctx context.Context, url string) <-chan error {
 	Expect(err).NotTo(HaveOccurred())
 	done := make(chan error, 1)
 	go func() {
-		defer session.Close()
+		defer session.Close() //nolint:errcheck // it may have ended already
 		params := longCall()
 		params.SetProgressToken("working")
 		result, err := session.CallTool(ctx, params)

@@ -58,7 +58,7 @@ func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstrea
 	w.conn = d.New(hello, handler, w)
 	w.Outbox = outbox.New(w.conn, d.Counters)
 	go w.read()  //nolint:contextcheck,gosec // the connection lives on after its caller
-	go w.write() //nolint:contextcheck // as above
+	go w.write() //nolint:contextcheck,gosec // as above
 	go w.ping()  //nolint:contextcheck // as above
 	return d.Start(ctx, w.conn)
 }
