@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,14 +32,14 @@ func (h *Hub) Changed(key prober.Key) {
 	}
 }
 
-// source feeds a controller with the requests that requests makes of a server.
-func (h *Hub) source(requests func(context.Context, prober.Key) []reconcile.Request) source.Source {
+// source feeds a controller with the requests that requests makes of a server, each after wait.
+func (h *Hub) source(wait time.Duration, requests func(context.Context, prober.Key) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.subs = append(h.subs, func(key prober.Key) {
 			for _, req := range requests(ctx, key) {
-				queue.Add(req)
+				queue.AddAfter(req, wait)
 			}
 		})
 		return nil

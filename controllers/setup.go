@@ -174,26 +174,26 @@ func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
 		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(requestFor))
+		WatchesRawSource(r.Hub.source(0, requestFor))
 }
 
 func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
-		Watches(&mcpv1alpha1.MCPServer{}, handler.EnqueueRequestsFromMapFunc(toIndex), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(toIndex)).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(toIndex), builder.WithPredicates(onlyIndex())).
+		Watches(&mcpv1alpha1.MCPServer{}, gathered(toIndex), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&mcpv1alpha1.MCPTool{}, gathered(toIndex)).
+		Watches(&corev1.ConfigMap{}, gathered(toIndex), builder.WithPredicates(onlyIndex())).
 		Complete(r.Index)
 }
 
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
-	all := handler.EnqueueRequestsFromMapFunc(allRuleSets(r.RuleSet.Gather))
+	all := gathered(allRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
 		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(allRuleSets(r.RuleSet.Gather))).
+		Watches(&mcpv1alpha1.MCPTool{}, all).
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
-		WatchesRawSource(r.Hub.source(func(ctx context.Context, key prober.Key) []reconcile.Request {
+		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
 			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r.RuleSet))

@@ -28,6 +28,10 @@ import (
 // tools would otherwise be a hundred documents.
 const settle = 100 * time.Millisecond
 
+// gathering is how long what is computed over a whole namespace waits for more to come: an index of thousands of tools, or the
+// status of a RuleSet that reaches thousands of servers, would otherwise be computed anew for each of them.
+const gathering = 250 * time.Millisecond
+
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 func request(namespace, name string) reconcile.Request {
@@ -115,6 +119,20 @@ func settled(mapped handler.MapFunc) handler.EventHandler {
 			}
 			enqueue(ctx, e.ObjectNew, q, wait)
 		},
+	}
+}
+
+// gathered passes all events of a while on as one.
+func gathered(mapped handler.MapFunc) handler.EventHandler {
+	enqueue := func(ctx context.Context, o client.Object, q queue) {
+		for _, req := range mapped(ctx, o) {
+			q.AddAfter(req, gathering)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { enqueue(ctx, e.ObjectNew, q) },
 	}
 }
 
