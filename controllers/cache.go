@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,13 +29,14 @@ func CacheOptions(namespaces []string) cache.Options {
 	opts := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:          child,
-			&corev1.Service{}:             child,
-			&corev1.ServiceAccount{}:      child,
-			&corev1.ConfigMap{}:           child,
-			&networkingv1.NetworkPolicy{}: child,
-			replicaSet():                  {Label: ours},
-			&corev1.Pod{}:                 {Label: ours, Transform: podStatus},
+			&appsv1.Deployment{}:            child,
+			&corev1.Service{}:               child,
+			&corev1.ServiceAccount{}:        child,
+			&corev1.ConfigMap{}:             child,
+			&networkingv1.NetworkPolicy{}:   child,
+			&policyv1.PodDisruptionBudget{}: child,
+			replicaSet():                    {Label: ours},
+			&corev1.Pod{}:                   {Label: ours, Transform: podStatus},
 			// Managed fields of a tool say whether a person has a word in it.
 			&mcpv1alpha1.MCPTool{}: {Transform: func(o any) (any, error) { return o, nil }},
 		},

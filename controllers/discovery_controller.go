@@ -39,6 +39,8 @@ type discovery struct {
 	view   *decide.View
 	// revisions are those that the pods run; live are those with the one that the spec asks for.
 	revisions, live []string
+	// replicas that the Deployment asks for; nil while there is none.
+	replicas *int32
 	// broken are the sets of the server's document that deny what they govern.
 	broken []*rules.Compiled
 }
@@ -93,10 +95,11 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, fmt.Errorf("reading MCPServer %s: %w", key.Name, err)
 	}
-	_, pods, err := r.Gather.running(ctx, d.server)
+	deployment, pods, err := r.Gather.running(ctx, d.server)
 	if err != nil {
 		return nil, err
 	}
+	d.replicas = decide.Replicas(deployment)
 	document, err := r.Gather.document(ctx, d.server)
 	if err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tool
 	if err != nil {
 		return nil, err
 	}
-	doc, err := r.Library.Document(render.DocumentInput{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions})
+	doc, err := r.Library.Document(render.DocumentInput{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions, Replicas: d.replicas})
 	if err != nil {
 		return nil, err
 	}

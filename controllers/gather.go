@@ -141,8 +141,8 @@ func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) ([]by
 }
 
 // documentInput is what the server's document is rendered from.
-func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) (render.DocumentInput, error) {
-	in := render.DocumentInput{Server: s, Revisions: revisionsOf(pods)}
+func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (render.DocumentInput, error) {
+	in := render.DocumentInput{Server: s, Revisions: revisionsOf(pods), Replicas: decide.Replicas(d)}
 	var err error
 	if in.Tools, err = g.tools(ctx, keyOf(s)); err != nil {
 		return in, err

@@ -35,11 +35,15 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		// The last document of an invalid spec stays in force; the status says what is wrong with the spec.
 		return reconcile.Result{}, nil
 	}
-	_, pods, err := r.Gather.running(ctx, s)
+	d, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	data, err := r.write(ctx, s, pods)
+	in, err := r.Gather.documentInput(ctx, s, d, pods)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	data, err := r.write(ctx, in, pods)
 	refused, err := classify(err)
 	if r.Library.Refuse(keyOf(s), refused) {
 		r.Changed(s)
@@ -62,11 +66,8 @@ func (e *tooLargeError) Error() string {
 }
 
 // write brings the ConfigMap up to date and gives the document that is in it.
-func (r *RegistryReconciler) write(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod) ([]byte, error) {
-	in, err := r.Gather.documentInput(ctx, s, pods)
-	if err != nil {
-		return nil, err
-	}
+func (r *RegistryReconciler) write(ctx context.Context, in render.DocumentInput, pods []decide.Pod) ([]byte, error) {
+	s := in.Server
 	newest, err := r.Library.Document(in)
 	if err != nil {
 		return nil, err

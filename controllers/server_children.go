@@ -5,14 +5,17 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -29,6 +32,7 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 		r.applyServiceAccount,
 		r.applyService,
 		r.applyPeers,
+		r.applyDisruptionBudget,
 		r.applyNetworkPolicy,
 		r.applyDeployment,
 	} {
@@ -59,7 +63,7 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 // applyPeers lets the replicas find each other, where there are several.
 func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	name := render.PeersName(s.Name)
-	if !render.HasPeers(s) {
+	if !render.HasSeveral(s) {
 		return r.deleteOwned(ctx, s, &corev1.Service{ObjectMeta: named(s, name)})
 	}
 	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
@@ -68,6 +72,20 @@ func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPSer
 		want:    render.Peers(s),
 		owned:   controlledBy[*corev1.Service](s),
 		extract: corev1ac.ExtractService,
+	})
+}
+
+// applyDisruptionBudget keeps evictions from taking all replicas at once, where there are several.
+func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
+	if !render.HasSeveral(s) {
+		return r.deleteOwned(ctx, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
+	}
+	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget, *policyv1ac.PodDisruptionBudgetApplyConfiguration]{
+		kind:    "PodDisruptionBudget",
+		live:    &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
+		want:    render.PodDisruptionBudget(s),
+		owned:   controlledBy[*policyv1.PodDisruptionBudget](s),
+		extract: policyv1ac.ExtractPodDisruptionBudget,
 	})
 }
 
@@ -107,7 +125,11 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil || document == nil {
 		return err
 	}
-	want, err := render.Deployment(s, r.Platform)
+	live, err := r.handOver(ctx, s)
+	if err != nil {
+		return err
+	}
+	want, err := render.Deployment(s, r.Platform, live)
 	if err != nil {
 		return err
 	}
@@ -118,6 +140,28 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 		owned:   controlledBy[*appsv1.Deployment](s),
 		extract: appsv1ac.ExtractDeployment,
 	})
+}
+
+// handOver leaves the number of pods to an autoscaler where the spec says so: before our own field owner lets go of it,
+// another one takes it as it is. An autoscaler that changes it in between is no harm: the two then disagree, and we come again.
+func (r *ServerReconciler) handOver(ctx context.Context, s *mcpv1alpha1.MCPServer) (render.Live, error) {
+	d, err := r.Gather.deployment(ctx, s)
+	if err != nil {
+		return render.Live{}, err
+	}
+	live, err := render.LiveOf(d)
+	if err != nil {
+		return live, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+	}
+	replicas := render.ScaleOf(s, live).HandOver
+	if replicas == nil {
+		return live, nil
+	}
+	err = r.Apply.Client.Apply(ctx, render.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
+	if err != nil {
+		return live, fmt.Errorf("handing over the replicas of Deployment %s: %w", s.Name, err)
+	}
+	return live, nil
 }
 
 func named(s *mcpv1alpha1.MCPServer, name string) metav1.ObjectMeta {

@@ -74,7 +74,7 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if in.Deployment, in.Pods, err = r.Gather.running(ctx, s); err != nil {
 		return in, err
 	}
-	asked, err := r.Gather.documentInput(ctx, s, in.Pods)
+	asked, err := r.Gather.documentInput(ctx, s, in.Deployment, in.Pods)
 	if err != nil {
 		return in, err
 	}

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -145,6 +146,7 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&corev1.Service{}).
 		Owns(&corev1.ServiceAccount{}).
 		Owns(&networkingv1.NetworkPolicy{}).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Server))
@@ -163,6 +165,7 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
 		Owns(&corev1.ConfigMap{}).
+		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Registry))
 }

@@ -11,6 +11,7 @@ echo "controller-gen: deep copies"
 tool controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 echo "controller-gen: CRDs"
 tool controller-gen crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd/bases
+for crd in config/crd/bases/*.yaml; do hack/shorten-crd.sh "$crd"; done
 echo "controller-gen: roles"
 tool controller-gen rbac:roleName=toolgate-manager paths=./controllers/... output:rbac:dir=config/rbac
 echo "crd-ref-docs: docs/api.md"

@@ -41,6 +41,8 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	orElse(&e.State, StateEnabled)
 	e.Transport.fill(e.Remote != nil)
 	orNew(&e.Replicas, DefaultReplicas)
+	orElse(&e.Scaling, ScalingInternal)
+	orElse(&e.Rollout.Type, RolloutRollingUpdate)
 	orNew(&e.Pod.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
 	orElse(&e.Dispatcher.LogLevel, DefaultLogLevel)
 	orElse(&e.Service.Type, corev1.ServiceTypeClusterIP)

@@ -59,61 +59,44 @@ type PodSettings struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// affinity says near which nodes and pods the pods may run, or rather not, in
+	// the words of Kubernetes (kubectl explain pod.spec.affinity). The API server
+	// reads it when the Deployment is written: a mistake is told in the condition
+	// Accepted.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// topologySpreadConstraints spread the pods over nodes or zones, in the words
+	// of Kubernetes (kubectl explain pod.spec.topologySpreadConstraints). The pods
+	// of a server have the label mcp.toolgate.dev/server with its name.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	// runtimeClassName is the RuntimeClass that runs the pods, such as one with a
+	// sandbox. Example: gvisor.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of a RuntimeClass: lower-case letters, digits, hyphens and dots"
+	RuntimeClassName string `json:"runtimeClassName,omitempty"`
+	// priorityClassName is the PriorityClass of the pods. Example: batch.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of a PriorityClass: lower-case letters, digits, hyphens and dots"
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// securityContext says to which groups the pods belong and which system calls
+	// they may make. Pods never run as root unless the container's securityContext
+	// says so.
+	// +optional
+	SecurityContext PodSecurity `json:"securityContext,omitzero"`
 	// terminationGracePeriodSeconds is how long calls in flight may finish when a
 	// pod is stopped, in seconds. Default: 60.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-}
-
-// Volume is a volume of the server's pods.
-//
-// +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim)].filter(x, x).size() == 1",message="set exactly one of configMap, secret, emptyDir and persistentVolumeClaim"
-type Volume struct {
-	// name that volumeMounts refer to. Names that begin with toolgate- are
-	// reserved. Example: data.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="lower-case letters, digits and hyphens, as in data"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('toolgate-')",message="names that begin with toolgate- are Toolgate's own"
-	Name string `json:"name,omitempty"`
-	// configMap is the name of a ConfigMap in this namespace; each key is a file.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ConfigMap string `json:"configMap,omitempty"`
-	// secret is the name of a Secret in this namespace; each key is a file.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Secret string `json:"secret,omitempty"`
-	// emptyDir is scratch space that lives as long as the pod. Example:
-	// {sizeLimit: 64Mi}.
-	// +optional
-	EmptyDir *EmptyDirVolume `json:"emptyDir,omitempty"`
-	// persistentVolumeClaim is the name of a claim in this namespace.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
-}
-
-// EmptyDirVolume is scratch space that lives as long as the pod.
-type EmptyDirVolume struct {
-	// medium Memory keeps the files in memory, where they count against the
-	// container's limit. Default: the node's disk.
-	// +optional
-	// +kubebuilder:validation:Enum=Memory
-	Medium corev1.StorageMedium `json:"medium,omitempty"`
-	// sizeLimit bounds the volume, as a Kubernetes quantity of bytes. Example:
-	// 64Mi. Default: no bound.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="a quantity of bytes above 0, such as 64Mi or 1Gi"
-	SizeLimit string `json:"sizeLimit,omitempty"`
 }
 
 // DispatcherSettings sets up the dispatcher container.

@@ -116,6 +116,17 @@ type MCPServerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Replicas *int32 `json:"replicas,omitempty"`
+	// scaling says who sets the number of pods. Internal: spec.replicas, which
+	// kubectl scale and a HorizontalPodAutoscaler of this MCPServer change.
+	// External: an autoscaler of the Deployment, which has the name of this
+	// MCPServer; spec.replicas is then what a new Deployment begins with. Going
+	// over to External keeps the number of pods. Going back makes it
+	// spec.replicas: set both in one change. Default: Internal.
+	// +optional
+	Scaling ScalingMode `json:"scaling,omitempty"`
+	// rollout says how pods are replaced by those of a new revision.
+	// +optional
+	Rollout Rollout `json:"rollout,omitzero"`
 	// pod adds to the pods of this server: volumes, labels, where they may run.
 	// There is no free template, so that nothing can be put beside the dispatcher
 	// that would go round it.
@@ -262,6 +273,22 @@ type Container struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
+	// securityContext says as whom the server runs. Privileges, capabilities and
+	// their escalation can't be asked for: they would be a way round the
+	// dispatcher, whose network the server shares.
+	// +optional
+	SecurityContext ContainerSecurity `json:"securityContext,omitzero"`
+	// livenessProbe is for the kubelet, which restarts the server's container when
+	// it fails. Toolgate probes by MCP whether or not there is one (spec.health).
+	// +optional
+	LivenessProbe *Probe `json:"livenessProbe,omitempty"`
+	// readinessProbe keeps clients from a pod while it fails, beside the
+	// dispatcher's own.
+	// +optional
+	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
+	// startupProbe holds the other two back until it has succeeded once.
+	// +optional
+	StartupProbe *Probe `json:"startupProbe,omitempty"`
 }
 
 // EnvVar is one environment variable: a value, or one key of a Secret or

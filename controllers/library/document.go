@@ -80,11 +80,13 @@ func inputsOf(in render.DocumentInput) ([sha256.Size]byte, error) {
 		Tools     []version
 		Sets      []version
 		Revisions []string
+		Replicas  *int32
 	}
 	of := inputs{
 		Server:    version{UID: in.Server.UID, Name: in.Server.Name, Generation: in.Server.Generation},
 		Labels:    in.Server.Labels,
 		Revisions: in.Revisions,
+		Replicas:  in.Replicas,
 	}
 	for i := range in.Tools {
 		t := &in.Tools[i]

@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render/shape"
 )
 
 // Names of the dispatcher's ports.
@@ -80,15 +82,11 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		WithImage(c.Image).
 		WithCommand(c.Command...).
 		WithArgs(c.Args...).
-		WithEnv(serverEnv(c.Env)...).
-		WithEnvFrom(serverEnvFrom(c.EnvFrom)...).
-		WithResources(resources(c.Resources)).
+		WithEnv(shape.Env(withHome(c.Env))...).
+		WithEnvFrom(shape.EnvFrom(c.EnvFrom)...).
+		WithResources(shape.Resources(c.Resources)).
 		WithLifecycle(drainFirst()).
-		WithSecurityContext(corev1ac.SecurityContext().
-			WithRunAsUser(userServer).
-			WithRunAsGroup(userServer).
-			WithAllowPrivilegeEscalation(false).
-			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
+		WithSecurityContext(serverSecurity(c.SecurityContext)).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(volumeHome).WithMountPath(homeDir),
 			corev1ac.VolumeMount().WithName(volumeTmp).WithMountPath(tmpDir))
@@ -109,58 +107,34 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		listens, _ := endpoint(s)
 		ac.WithPorts(port("http", listens))
 	}
-	for _, m := range c.VolumeMounts {
-		mount := corev1ac.VolumeMount().WithName(m.Name).WithMountPath(m.MountPath)
-		if m.SubPath != "" {
-			mount.WithSubPath(m.SubPath)
-		}
-		if m.Access == mcpv1alpha1.VolumeReadOnly {
-			mount.WithReadOnly(true)
-		}
-		ac.WithVolumeMounts(mount)
-	}
+	shape.Probes(ac, c)
+	ac.WithVolumeMounts(shape.Mounts(c.VolumeMounts)...)
 	return ac
 }
 
-// serverEnv puts HOME on the volume that the server's user can write to, unless the spec says where home is.
-func serverEnv(env []mcpv1alpha1.EnvVar) []*corev1ac.EnvVarApplyConfiguration {
-	var out []*corev1ac.EnvVarApplyConfiguration
-	if !slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == "HOME" }) {
-		out = append(out, corev1ac.EnvVar().WithName("HOME").WithValue(homeDir))
+// withHome puts HOME on the volume that the server's user can write to, unless the spec says where home is.
+func withHome(env []mcpv1alpha1.EnvVar) []mcpv1alpha1.EnvVar {
+	if slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == "HOME" }) {
+		return env
 	}
-	for _, e := range env {
-		ac := corev1ac.EnvVar().WithName(e.Name)
-		switch {
-		case e.SecretKeyRef != nil:
-			ac.WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(
-				corev1ac.SecretKeySelector().WithName(e.SecretKeyRef.Name).WithKey(e.SecretKeyRef.Key)))
-		case e.ConfigMapKeyRef != nil:
-			ac.WithValueFrom(corev1ac.EnvVarSource().WithConfigMapKeyRef(
-				corev1ac.ConfigMapKeySelector().WithName(e.ConfigMapKeyRef.Name).WithKey(e.ConfigMapKeyRef.Key)))
-		case e.Value != "":
-			ac.WithValue(e.Value)
-		}
-		out = append(out, ac)
-	}
-	return out
+	return slices.Concat([]mcpv1alpha1.EnvVar{{Name: "HOME", Value: homeDir}}, env)
 }
 
-func serverEnvFrom(from []mcpv1alpha1.EnvFrom) []*corev1ac.EnvFromSourceApplyConfiguration {
-	out := make([]*corev1ac.EnvFromSourceApplyConfiguration, 0, len(from))
-	for _, e := range from {
-		ac := corev1ac.EnvFromSource()
-		if e.Prefix != "" {
-			ac.WithPrefix(e.Prefix)
-		}
-		if e.SecretRef != "" {
-			ac.WithSecretRef(corev1ac.SecretEnvSource().WithName(e.SecretRef))
-		}
-		if e.ConfigMapRef != "" {
-			ac.WithConfigMapRef(corev1ac.ConfigMapEnvSource().WithName(e.ConfigMapRef))
-		}
-		out = append(out, ac)
+// serverSecurity is what Pod Security "restricted" asks for, unless the spec wants the server to be root: then the pod's
+// runAsNonRoot has to be lifted for this container.
+func serverSecurity(c mcpv1alpha1.ContainerSecurity) *corev1ac.SecurityContextApplyConfiguration {
+	ac := corev1ac.SecurityContext().
+		WithRunAsUser(ptr.Deref(c.RunAsUser, userServer)).
+		WithRunAsGroup(ptr.Deref(c.RunAsGroup, userServer)).
+		WithAllowPrivilegeEscalation(false).
+		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
+	if ptr.Deref(c.RunAsUser, userServer) == 0 {
+		ac.WithRunAsNonRoot(false)
 	}
-	return out
+	if c.RootFilesystem == mcpv1alpha1.VolumeReadOnly {
+		ac.WithReadOnlyRootFilesystem(true)
+	}
+	return ac
 }
 
 // drainFirst lets the dispatcher finish calls in flight before the kubelet signals the server: a sidecar is stopped only
@@ -219,19 +193,5 @@ func dispatcherResources(want corev1.ResourceRequirements) *corev1ac.ResourceReq
 		}
 	}
 	want.Requests = requests
-	return resources(want)
-}
-
-func resources(r corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
-	ac := corev1ac.ResourceRequirements()
-	if len(r.Limits) > 0 {
-		ac.WithLimits(r.Limits)
-	}
-	if len(r.Requests) > 0 {
-		ac.WithRequests(r.Requests)
-	}
-	for _, c := range r.Claims {
-		ac.WithClaims(corev1ac.ResourceClaim().WithName(c.Name))
-	}
-	return ac
+	return shape.Resources(want)
 }

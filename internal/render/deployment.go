@@ -11,8 +11,10 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render/shape"
 )
 
 // Platform is what rendering needs to know beside the objects: it is the same for every server of an installation.
@@ -50,76 +52,65 @@ func OwnedBy(controller types.UID, s *mcpv1alpha1.MCPServer) bool {
 
 // Deployment renders the pods of a server. The spec must be one that Invalid accepts.
 //
-// The update strategy is written out although it is the API's default: with 25 % rounded against unavailability, up to
-// three replicas lose none and gain one during a rollout, and a larger server still moves in bounded steps. There are no
-// minReadySeconds: a pod is ready when its catalogue has been read, which is the proof that they would wait for.
-func Deployment(s *mcpv1alpha1.MCPServer, p Platform) (*appsv1ac.DeploymentApplyConfiguration, error) {
+// There are no minReadySeconds: a pod is ready when its catalogue has been read, which is the proof that they would wait for.
+func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.DeploymentApplyConfiguration, error) {
 	revision, err := Revision(s)
 	if err != nil {
 		return nil, err
 	}
-	quarter := intstr.FromString("25%")
+	pod, err := podSpec(s, p, revision)
+	if err != nil {
+		return nil, err
+	}
+	spec := appsv1ac.DeploymentSpec().
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
+		WithStrategy(strategy(s)).
+		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(merge(s.Spec.Pod.Labels, merge(Labels(s.Name), map[string]string{LabelRevision: revision}))).
+			WithAnnotations(s.Spec.Pod.Annotations).
+			WithSpec(pod))
+	spec.Replicas = ScaleOf(s, live).Replicas
+	spec.ProgressDeadlineSeconds = s.Spec.Rollout.ProgressDeadlineSeconds
 	return appsv1ac.Deployment(s.Name, s.Namespace).
 		WithLabels(Labels(s.Name)).
 		WithOwnerReferences(owner(s)).
-		WithSpec(appsv1ac.DeploymentSpec().
-			WithReplicas(Replicas(s)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
-			WithStrategy(appsv1ac.DeploymentStrategy().
-				WithType(appsv1.RollingUpdateDeploymentStrategyType).
-				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().WithMaxUnavailable(quarter).WithMaxSurge(quarter))).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(merge(s.Spec.Pod.Labels, merge(Labels(s.Name), map[string]string{LabelRevision: revision}))).
-				WithAnnotations(s.Spec.Pod.Annotations).
-				WithSpec(podSpec(s, p, revision)))), nil
+		WithSpec(spec), nil
 }
 
-func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.PodSpecApplyConfiguration {
+// strategy is written out although it is the API's default: with 25 % rounded against unavailability, up to three replicas
+// lose none and gain one during a rollout, and a larger server still moves in bounded steps.
+func strategy(s *mcpv1alpha1.MCPServer) *appsv1ac.DeploymentStrategyApplyConfiguration {
+	if s.Spec.Rollout.Type == mcpv1alpha1.RolloutRecreate {
+		return appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)
+	}
+	quarter := intstr.FromString("25%")
+	return appsv1ac.DeploymentStrategy().
+		WithType(appsv1.RollingUpdateDeploymentStrategyType).
+		WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+			WithMaxUnavailable(ptr.Deref(s.Spec.Rollout.MaxUnavailable, quarter)).
+			WithMaxSurge(ptr.Deref(s.Spec.Rollout.MaxSurge, quarter)))
+}
+
+func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.PodSpecApplyConfiguration, error) {
 	spec := corev1ac.PodSpec().
 		WithServiceAccountName(ServiceAccountName(s)).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(*s.Spec.Effective().Pod.TerminationGracePeriodSeconds).
-		WithSecurityContext(corev1ac.PodSecurityContext().
-			WithRunAsNonRoot(true).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-		WithNodeSelector(s.Spec.Pod.NodeSelector).
+		WithSecurityContext(shape.PodSecurity(s.Spec.Pod.SecurityContext)).
 		WithVolumes(volumes(s)...)
-	for _, name := range s.Spec.Pod.ImagePullSecrets {
-		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(name))
-	}
-	for _, t := range s.Spec.Pod.Tolerations {
-		spec.WithTolerations(toleration(t))
+	if err := shape.Placement(spec, &s.Spec.Pod); err != nil {
+		return nil, err
 	}
 	dispatcher := dispatcherContainer(s, p, revision)
 	if s.Spec.Remote != nil {
 		// Nothing else runs here, and a pod needs one container that isn't an init container.
-		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst()))
+		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst())), nil
 	}
 	if Transport(s) == mcpv1alpha1.TransportStdio {
 		spec.WithInitContainers(installContainer(p))
 	}
 	return spec.
 		WithInitContainers(dispatcher.WithRestartPolicy(corev1.ContainerRestartPolicyAlways)).
-		WithContainers(serverContainer(s))
-}
-
-func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
-	ac := corev1ac.Toleration()
-	if t.Key != "" {
-		ac.WithKey(t.Key)
-	}
-	if t.Operator != "" {
-		ac.WithOperator(t.Operator)
-	}
-	if t.Value != "" {
-		ac.WithValue(t.Value)
-	}
-	if t.Effect != "" {
-		ac.WithEffect(t.Effect)
-	}
-	if t.TolerationSeconds != nil {
-		ac.WithTolerationSeconds(*t.TolerationSeconds)
-	}
-	return ac
+		WithContainers(serverContainer(s)), nil
 }

@@ -26,6 +26,8 @@ type DocumentInput struct {
 	Broken map[string]string
 	// Revisions are those that a pod runs now. The one that the spec asks for is added.
 	Revisions []string
+	// Replicas that the server's Deployment asks for; nil while there is none.
+	Replicas *int32
 }
 
 // Document renders what a server's dispatchers enforce, with Sequence 0: only who writes it knows what was written before.
@@ -46,7 +48,7 @@ func Document(in DocumentInput) (*registry.Document, error) {
 			URL:          URL(s),
 		},
 		Upstream:  upstream(s),
-		Policy:    policy(s),
+		Policy:    policy(s, Replicas(s, in.Replicas)),
 		Telemetry: registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
 		Revisions: map[string]registry.Revision{},
 		RuleSets:  ruleSets(in),

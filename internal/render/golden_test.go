@@ -127,7 +127,7 @@ func TestChildren(t *testing.T) {
 			if why := render.Invalid(s); why != "" {
 				t.Fatal(why)
 			}
-			d, err := render.Deployment(s, platform)
+			d, err := render.Deployment(s, platform, render.Live{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,9 +52,6 @@ func toMCP(port int32) *corev1ac.ServicePortApplyConfiguration {
 		WithProtocol(corev1.ProtocolTCP)
 }
 
-// HasPeers says whether a server has replicas that must find each other.
-func HasPeers(s *mcpv1alpha1.MCPServer) bool { return Replicas(s) > 1 }
-
 // Peers renders the Service by which replicas find each other, to hand over requests of sessions that another one holds. It
 // names pods that are not ready too: one that drains still holds its sessions.
 func Peers(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {

@@ -11,11 +11,11 @@ import (
 )
 
 // policy writes down every switch of a server. What is absent means what Effective says.
-func policy(s *mcpv1alpha1.MCPServer) registry.Policy {
+func policy(s *mcpv1alpha1.MCPServer, replicas int32) registry.Policy {
 	spec := s.Spec.Effective()
 	return registry.Policy{
 		TimeoutSeconds: int(*spec.TimeoutSeconds),
-		Limits:         limits(spec, Replicas(s)),
+		Limits:         limits(spec, replicas),
 		Health: registry.Health{
 			IntervalSeconds:  int(*spec.Health.IntervalSeconds),
 			TimeoutSeconds:   int(*spec.Health.TimeoutSeconds),

@@ -71,9 +71,9 @@ func TestRevisionLeavesOutTheRest(t *testing.T) {
 }
 
 func TestSameObjectsGiveSameBytes(t *testing.T) {
-	want := asYAML(t, must(render.Deployment(listening(), platform)))
+	want := asYAML(t, must(render.Deployment(listening(), platform, render.Live{})))
 	for range 50 {
-		if got := asYAML(t, must(render.Deployment(listening(), platform))); string(got) != string(want) {
+		if got := asYAML(t, must(render.Deployment(listening(), platform, render.Live{}))); string(got) != string(want) {
 			t.Fatal("two renderings differ")
 		}
 	}

@@ -16,14 +16,6 @@ import (
 // Disabled says whether the server is out of service.
 func Disabled(s *mcpv1alpha1.MCPServer) bool { return s.Spec.State == mcpv1alpha1.StateDisabled }
 
-// Replicas is the number of pods that are wanted now.
-func Replicas(s *mcpv1alpha1.MCPServer) int32 {
-	if Disabled(s) {
-		return 0
-	}
-	return *s.Spec.Effective().Replicas
-}
-
 // Transport is how the dispatcher speaks to the server.
 func Transport(s *mcpv1alpha1.MCPServer) mcpv1alpha1.TransportType {
 	return s.Spec.Effective().Transport.Type

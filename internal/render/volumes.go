@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render/shape"
 )
 
 // readable is the mode of projected files. They belong to root and the dispatcher is another user, without an fsGroup.
@@ -28,7 +29,7 @@ func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 	}
 	out = append(out, emptyDir(volumeHome), emptyDir(volumeTmp))
 	for _, v := range s.Spec.Pod.Volumes {
-		out = append(out, userVolume(v))
+		out = append(out, shape.Volume(v))
 	}
 	return out
 }
@@ -95,28 +96,6 @@ func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
 	return out
 }
 
-func userVolume(v mcpv1alpha1.Volume) *corev1ac.VolumeApplyConfiguration {
-	ac := corev1ac.Volume().WithName(v.Name)
-	switch {
-	case v.ConfigMap != "":
-		ac.WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(v.ConfigMap))
-	case v.Secret != "":
-		ac.WithSecret(corev1ac.SecretVolumeSource().WithSecretName(v.Secret))
-	case v.PersistentVolumeClaim != "":
-		ac.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.PersistentVolumeClaim))
-	default:
-		source := corev1ac.EmptyDirVolumeSource()
-		if v.EmptyDir != nil && v.EmptyDir.Medium != "" {
-			source.WithMedium(v.EmptyDir.Medium)
-		}
-		if v.EmptyDir != nil && v.EmptyDir.SizeLimit != "" {
-			source.WithSizeLimit(resource.MustParse(v.EmptyDir.SizeLimit))
-		}
-		ac.WithEmptyDir(source)
-	}
-	return ac
-}
-
 // VolumeSources are the objects without which the pods of a server can't start, in words, sorted.
 func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
 	var out []string
@@ -129,6 +108,15 @@ func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
 		add("ConfigMap", v.ConfigMap)
 		add("Secret", v.Secret)
 		add("PersistentVolumeClaim", v.PersistentVolumeClaim)
+		if v.Projected != nil {
+			for _, source := range v.Projected.Sources {
+				add("ConfigMap", source.ConfigMap)
+				add("Secret", source.Secret)
+			}
+		}
+		if v.CSI != nil {
+			add("Secret", v.CSI.NodePublishSecret)
+		}
 	}
 	if r := s.Spec.Remote; r != nil {
 		for _, h := range r.HeadersFrom {
@@ -144,17 +132,21 @@ func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
 
 // invalidSizes is asked by Invalid before anything is rendered.
 func invalidSizes(volumes []mcpv1alpha1.Volume) string {
-	i := slices.IndexFunc(volumes, func(v mcpv1alpha1.Volume) bool {
-		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == "" {
-			return false
+	for i, v := range volumes {
+		var field, size string
+		switch {
+		case v.EmptyDir != nil && v.EmptyDir.SizeLimit != "":
+			field, size = "emptyDir.sizeLimit", v.EmptyDir.SizeLimit
+		case v.Ephemeral != nil:
+			field, size = "ephemeral.size", v.Ephemeral.Size
+		default:
+			continue
 		}
-		_, err := resource.ParseQuantity(v.EmptyDir.SizeLimit)
-		return err != nil
-	})
-	if i < 0 {
-		return ""
+		if _, err := resource.ParseQuantity(size); err != nil {
+			return fmt.Sprintf("spec.pod.volumes[%d].%s %q is not a quantity, such as 64Mi", i, field, size)
+		}
 	}
-	return fmt.Sprintf("spec.pod.volumes[%d].emptyDir.sizeLimit %q is not a quantity, such as 64Mi", i, volumes[i].EmptyDir.SizeLimit)
+	return ""
 }
 
 func emptyDir(name string) *corev1ac.VolumeApplyConfiguration {

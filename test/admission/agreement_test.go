@@ -35,7 +35,7 @@ func TestAcceptedServersCanBeRendered(t *testing.T) {
 			t.Errorf("%s is accepted and can't be rendered: %s", file, why)
 			continue
 		}
-		if _, err := render.Deployment(server, render.Platform{Image: "toolgate.dev/toolgate:test"}); err != nil {
+		if _, err := render.Deployment(server, render.Platform{Image: "toolgate.dev/toolgate:test"}, render.Live{}); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -55,29 +55,50 @@ var loosening = map[string]class{
 	"MCPServer.container.envFrom":         revision,
 	"MCPServer.container.resources":       neutral,
 	"MCPServer.container.volumeMounts":    revision,
-	"MCPServer.remote.url":                revision,
-	"MCPServer.remote.headersFrom":        revision,
-	"MCPServer.remote.caBundleFrom.name":  revision,
-	"MCPServer.remote.caBundleFrom.key":   revision,
-	"MCPServer.transport.type":            revision,
-	"MCPServer.transport.port":            revision,
-	"MCPServer.transport.path":            revision,
-	"MCPServer.transport.isolation":       looser("Session", "Shared"),
+	"MCPServer.container.livenessProbe":   neutral,
+	"MCPServer.container.readinessProbe":  neutral,
+	"MCPServer.container.startupProbe":    neutral,
 
-	"MCPServer.replicas":                          neutral,
-	"MCPServer.pod.labels":                        either,
-	"MCPServer.pod.annotations":                   either,
-	"MCPServer.pod.serviceAccountName":            either,
-	"MCPServer.pod.imagePullSecrets":              neutral,
-	"MCPServer.pod.volumes":                       revision,
-	"MCPServer.pod.nodeSelector":                  neutral,
-	"MCPServer.pod.tolerations":                   neutral,
-	"MCPServer.pod.terminationGracePeriodSeconds": neutral,
-	"MCPServer.dispatcher.resources":              neutral,
-	"MCPServer.dispatcher.logLevel":               neutral,
-	"MCPServer.service.type":                      looser("ClusterIP", "NodePort", "LoadBalancer"),
-	"MCPServer.service.annotations":               either,
-	"MCPServer.service.port":                      neutral,
+	"MCPServer.container.securityContext.runAsUser":      either,
+	"MCPServer.container.securityContext.runAsGroup":     either,
+	"MCPServer.container.securityContext.rootFilesystem": looser("ReadOnly", "ReadWrite"),
+
+	"MCPServer.remote.url":               revision,
+	"MCPServer.remote.headersFrom":       revision,
+	"MCPServer.remote.caBundleFrom.name": revision,
+	"MCPServer.remote.caBundleFrom.key":  revision,
+	"MCPServer.transport.type":           revision,
+	"MCPServer.transport.port":           revision,
+	"MCPServer.transport.path":           revision,
+	"MCPServer.transport.isolation":      looser("Session", "Shared"),
+
+	"MCPServer.replicas":                                neutral,
+	"MCPServer.scaling":                                 neutral,
+	"MCPServer.rollout.type":                            neutral,
+	"MCPServer.rollout.maxUnavailable":                  neutral,
+	"MCPServer.rollout.maxSurge":                        neutral,
+	"MCPServer.rollout.progressDeadlineSeconds":         neutral,
+	"MCPServer.pod.affinity":                            neutral,
+	"MCPServer.pod.topologySpreadConstraints":           neutral,
+	"MCPServer.pod.runtimeClassName":                    either,
+	"MCPServer.pod.priorityClassName":                   neutral,
+	"MCPServer.pod.labels":                              either,
+	"MCPServer.pod.annotations":                         either,
+	"MCPServer.pod.serviceAccountName":                  either,
+	"MCPServer.pod.imagePullSecrets":                    neutral,
+	"MCPServer.pod.volumes":                             revision,
+	"MCPServer.pod.nodeSelector":                        neutral,
+	"MCPServer.pod.tolerations":                         neutral,
+	"MCPServer.pod.terminationGracePeriodSeconds":       neutral,
+	"MCPServer.pod.securityContext.fsGroup":             either,
+	"MCPServer.pod.securityContext.fsGroupChangePolicy": neutral,
+	"MCPServer.pod.securityContext.supplementalGroups":  adding,
+	"MCPServer.pod.securityContext.seccompProfile":      either,
+	"MCPServer.dispatcher.resources":                    neutral,
+	"MCPServer.dispatcher.logLevel":                     neutral,
+	"MCPServer.service.type":                            looser("ClusterIP", "NodePort", "LoadBalancer"),
+	"MCPServer.service.annotations":                     either,
+	"MCPServer.service.port":                            neutral,
 
 	"MCPServer.timeoutSeconds":            more,
 	"MCPServer.limits.requestsPerMinute":  moreOr0,
@@ -175,11 +196,11 @@ func TestEveryFieldIsClassed(t *testing.T) {
 
 // whole reports objects of Kubernetes' own types, which are one leaf here.
 func whole(path string) bool {
-	return strings.HasSuffix(path, ".resources") || strings.HasSuffix(path, ".servers.selector")
+	return strings.HasSuffix(path, ".resources") || strings.HasSuffix(path, ".pod.affinity") || strings.HasSuffix(path, "Probe") || strings.HasSuffix(path, ".servers.selector")
 }
 
 func below(path string) bool {
-	return strings.Contains(path, ".resources.") || strings.Contains(path, ".servers.selector.")
+	return strings.Contains(path, ".resources.") || strings.Contains(path, ".pod.affinity.") || strings.Contains(path, "Probe.") || strings.Contains(path, ".servers.selector.")
 }
 
 func sameValues(values []string, enum []apiextensionsv1.JSON) bool {

@@ -1,0 +1,115 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/utils/ptr"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+)
+
+// FieldOwnerScaling keeps the number of pods in a Deployment from the moment in which FieldOwner lets it go until an
+// autoscaler takes it up. A field that nobody owns is taken out, and the API server would put its default there: one pod.
+const FieldOwnerScaling = "toolgate-scaling"
+
+// Live is what rendering goes by of the Deployment that is there; the zero value means that there is none.
+type Live struct {
+	UID types.UID
+	// Replicas it asks for.
+	Replicas *int32
+	// OwnsReplicas says whether FieldOwner has applied them.
+	OwnsReplicas bool
+}
+
+// LiveOf reads it off a Deployment; nil is none.
+func LiveOf(d *appsv1.Deployment) (Live, error) {
+	if d == nil {
+		return Live{}, nil
+	}
+	applied, err := appsv1ac.ExtractDeployment(d, FieldOwner)
+	if err != nil {
+		return Live{}, err
+	}
+	return Live{
+		UID:          d.UID,
+		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
+		OwnsReplicas: applied.Spec != nil && applied.Spec.Replicas != nil,
+	}, nil
+}
+
+// Scale is what is done about the number of pods.
+type Scale struct {
+	// Replicas is what the Deployment is applied with; nil leaves it to the autoscaler.
+	Replicas *int32
+	// HandOver is what is applied under FieldOwnerScaling before; nil is nothing.
+	HandOver *int32
+}
+
+// ScaleOf decides it. An autoscaler's number is not touched, but that a server out of service has no pods. Since autoscalers
+// leave a Deployment of 0 replicas alone, one that comes back into service begins with what the spec says.
+func ScaleOf(s *mcpv1alpha1.MCPServer, live Live) Scale {
+	wanted := *s.Spec.Effective().Replicas
+	switch {
+	case Disabled(s):
+		return Scale{Replicas: ptr.To[int32](0)}
+	case !scaledExternally(s), live.Replicas == nil:
+		return Scale{Replicas: &wanted}
+	case !live.OwnsReplicas:
+		return Scale{}
+	case *live.Replicas == 0 && wanted != 0:
+		return Scale{Replicas: &wanted}
+	default:
+		return Scale{HandOver: live.Replicas}
+	}
+}
+
+func scaledExternally(s *mcpv1alpha1.MCPServer) bool {
+	return s.Spec.Scaling == mcpv1alpha1.ScalingExternal
+}
+
+// Replicas is the number of pods that are wanted now, given what the Deployment asks for; nil where there is none.
+func Replicas(s *mcpv1alpha1.MCPServer, live *int32) int32 {
+	switch {
+	case Disabled(s):
+		return 0
+	case scaledExternally(s) && live != nil:
+		return *live
+	default:
+		return *s.Spec.Effective().Replicas
+	}
+}
+
+// ScaleHandOver renders the number of pods alone, to be applied under FieldOwnerScaling. With the UID it never makes a
+// Deployment that has gone meanwhile.
+func ScaleHandOver(s *mcpv1alpha1.MCPServer, live Live, replicas int32) *appsv1ac.DeploymentApplyConfiguration {
+	return appsv1ac.Deployment(s.Name, s.Namespace).
+		WithUID(live.UID).
+		WithSpec(appsv1ac.DeploymentSpec().WithReplicas(replicas))
+}
+
+// HasSeveral says whether a server may have several pods at a time, which then must find each other and must not all be
+// evicted at once. What an autoscaler does next is not known.
+func HasSeveral(s *mcpv1alpha1.MCPServer) bool {
+	return !Disabled(s) && (scaledExternally(s) || *s.Spec.Effective().Replicas > 1)
+}
+
+// PodDisruptionBudget renders how many pods an eviction may take at a time: a quarter, one at least, as a rollout does. Pods
+// that don't serve may always go: there is nothing to protect, and they would stand in the way of a node's upgrade for ever.
+func PodDisruptionBudget(s *mcpv1alpha1.MCPServer) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	return policyv1ac.PodDisruptionBudget(s.Name, s.Namespace).
+		WithLabels(Labels(s.Name)).
+		WithOwnerReferences(owner(s)).
+		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
+			WithMaxUnavailable(intstr.FromString("25%")).
+			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
+}
