@@ -25,8 +25,11 @@ const (
 // Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
 type Eras struct {
 	// modern: it has answered server/discover as a modern server does. legacyOnly: it has not. modernOnly: it has refused
-	// initialize, or has named no version in which there is one.
+	// initialize.
 	modern, legacyOnly, modernOnly atomic.Bool
+	// namesOnly: discover named no version that has initialize. Servers of both eras answer so too, so that they are asked;
+	// it counts where one has then given no answer.
+	namesOnly atomic.Bool
 	// mortal: a child that was not asked to discover has ended in its handshake as well, so that asking is not why.
 	mortal atomic.Bool
 }
@@ -53,6 +56,9 @@ func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
 	case errors.Is(err, errLoose):
 	case err != nil:
 		known.mortal.Store(c.Err() != nil)
+		if known.namesOnly.Load() {
+			known.modernOnly.Store(true)
+		}
 		return err
 	case refusal == nil:
 		return nil
@@ -96,6 +102,7 @@ func (c *Conn) modernFirst(ctx context.Context, known *Eras) error {
 	}
 	known.modern.Store(false) // another server may have taken its place
 	known.modernOnly.Store(false)
+	known.namesOnly.Store(false)
 	again, err := c.initialize(ctx)
 	switch {
 	case err != nil:
@@ -135,8 +142,11 @@ func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, er
 		}
 		if o.err == nil && o.refusal == nil {
 			known.modern.Store(true)
-			known.modernOnly.Store(o.only)
+			known.namesOnly.Store(o.only)
 			known.legacyOnly.Store(false)
+			if !o.only {
+				known.modernOnly.Store(false)
+			}
 		}
 		answered <- o
 	}()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,8 @@ const (
 	OldVersion Mood = "old-version"  // answers initialize with an unknown version
 	Modern     Mood = "modern"       // speaks 2026-07-28 only
 	BothEras   Mood = "both-eras"    // speaks either era, in the same process too
+	NamesOne   Mood = "names-one"    // the same, but discover names 2026-07-28 alone, as with the TypeScript SDK
+	NoInit     Mood = "no-init"      // modern, and ends when it reads initialize
 	Fragile    Mood = "fragile"      // good, but exits at server/discover
 	// The next two tell of changes and updates, in either era.
 	ModernTelling Mood = "modern-telling"
@@ -181,7 +184,7 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 			fmt.Fprintln(os.Stderr, "what is server/discover?")
 			return 1, true
 		}
-		if s.mood == Modern || s.mood == ModernTelling || s.mood == BothEras {
+		if slices.Contains([]Mood{Modern, ModernTelling, BothEras, NamesOne, NoInit}, s.mood) {
 			capabilities := `{"tools":{}}`
 			if s.mood == ModernTelling {
 				capabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
@@ -215,6 +218,8 @@ func (s *server) request(m *jsonrpc.Message) (code int, ended bool) {
 func (s *server) initialize(m *jsonrpc.Message) (code int, ended bool) {
 	version, capabilities := string(m.Param("protocolVersion")), `{"tools":{"listChanged":true}}`
 	switch s.mood {
+	case NoInit:
+		return 1, true
 	case ExitOnInit:
 		fmt.Fprintln(os.Stderr, "no token in the environment")
 		return 1, true
