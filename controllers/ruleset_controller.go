@@ -30,6 +30,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		return reconcile.Result{}, nil
 	}
 	in := decide.RuleSetInput{RuleSet: rs, Now: r.Clock.Now(), Errors: r.Library.RuleErrors(rs)}
+	broken := r.Library.Broken(rs)
 	servers, err := r.Gather.servers(ctx, rs.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -39,14 +40,15 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		if !render.Reaches(rs, &servers[i], tools) || !servers[i].DeletionTimestamp.IsZero() {
+		set, reaches := render.SetFor(rs, &servers[i], tools, broken)
+		if !reaches || !servers[i].DeletionTimestamp.IsZero() {
 			continue
 		}
-		reached, err := r.reached(ctx, rs, &servers[i])
+		reached, err := r.reached(ctx, set, &servers[i])
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		reached.Tools = governed(rs, &servers[i], tools)
+		reached.Tools = governed(set, tools)
 		in.Reached = append(in.Reached, reached)
 	}
 	want := decide.RuleSet(in)
@@ -56,15 +58,15 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 	return reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}, nil
 }
 
-// reached asks which pods of a server enforce a document that holds this generation of the set.
-func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
+// reached asks which pods of a server enforce a document that holds the set just as it is now.
+func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
 	key := keyOf(s)
 	out := decide.Reached{Server: s.Name}
 	data, err := r.Gather.document(ctx, s)
 	if err != nil {
 		return out, err
 	}
-	out.Written = r.Library.Read(key, data).Has(rs.Name, rs.Generation)
+	out.Written = r.Library.Read(key, data).Has(set)
 	_, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return out, err
@@ -75,7 +77,7 @@ func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet
 		case !p.Serves():
 		case p.Unheard():
 			out.Unheard = append(out.Unheard, p.Name)
-		case p.Seen.State == nil || !r.Library.Known(key, p.Seen.State.Registry.Digest).Has(rs.Name, rs.Generation):
+		case p.Seen.State == nil || !r.Library.Known(key, p.Seen.State.Registry.Digest).Has(set):
 			out.Lagging = append(out.Lagging, p.Name)
 		}
 	}
@@ -83,8 +85,7 @@ func (r *RuleSetReconciler) reached(ctx context.Context, rs *mcpv1alpha1.RuleSet
 }
 
 // governed counts the tools of a server that a set has a say on.
-func governed(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) int {
-	set, _ := render.SetFor(rs, s, tools)
+func governed(set rules.Set, tools []mcpv1alpha1.MCPTool) int {
 	// Whom a set governs does not depend on its rules, which are costly to compile for each server.
 	set.Rules, set.Broken = nil, "counting"
 	compiled, _ := rules.Compile(set)

@@ -91,7 +91,8 @@ var _ = Describe("A RuleSet", func() {
 		w.settleEnforced(pod)
 		rs := w.getRuleSet("paths")
 		Expect(condition(rs.Status.Conditions, "Ready")).To(Equal("False/InvalidRules"))
-		Expect(rs.Status.RuleErrors).To(ContainElement(HaveField("Rule", "no-root")))
+		Expect(message(rs.Status.Conditions, "Accepted")).To(ContainSubstring("rule no-root, field when, line 1, column 22: "))
+		Expect(rs.Status.RuleErrors).To(ContainElement(And(HaveField("Rule", "no-root"), HaveField("Line", BeEquivalentTo(1)), HaveField("Column", BeEquivalentTo(22)))))
 		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/RuleSetInvalid"))
 		doc := w.decoded("files")
 		Expect(doc.RuleSets).To(HaveLen(1))
@@ -115,6 +116,96 @@ var _ = Describe("A RuleSet", func() {
 		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
 		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+	})
+
+	It("that a tool names and that is missing denies that tool alone, until it is there", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly), definition("list_files", readOnly))
+		w.settleEnforced(pod)
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.RuleSets = []string{"paths"} })
+		w.settleEnforced(pod)
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/RuleSetInvalid"))
+		Expect(condition(w.getTool("files.list-files").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+
+		w.create(ruleSet("paths", good))
+		w.settleEnforced(pod)
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+	})
+
+	It("that was deleted and made again is not in force because the old one is", func() {
+		pod := running("files")
+		w.create(ruleSet("paths", good))
+		w.settleEnforced(pod)
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+
+		Expect(kubectl.Delete(w.ctx, w.getRuleSet("paths"))).To(Succeed())
+		w.create(ruleSet("paths", `args.path == "/"`))
+		Expect(w.getRuleSet("paths").Generation).To(BeEquivalentTo(1))
+		w.settle()
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("False/Progressing"))
+		w.settleEnforced(pod)
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+	})
+
+	It("is not in force on a tool that has just named it, before the pod says so", func() {
+		pod := running("files")
+		elsewhere := ruleSet("elsewhere", good)
+		elsewhere.Spec.Servers = &mcpv1alpha1.ServerSelector{Names: []string{"files"}}
+		elsewhere.Spec.Tools = &mcpv1alpha1.ToolSelector{Names: []string{"write_*"}}
+		w.create(elsewhere)
+		w.settleEnforced(pod)
+		Expect(*w.getRuleSet("elsewhere").Status.MatchedTools).To(BeZero())
+
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.RuleSets = []string{"elsewhere"} })
+		w.settle()
+		rs := w.getRuleSet("elsewhere")
+		Expect(*rs.Status.MatchedTools).To(BeEquivalentTo(1))
+		Expect(condition(rs.Status.Conditions, "Enforced")).To(Equal("False/Progressing"))
+		w.settleEnforced(pod)
+		Expect(condition(w.getRuleSet("elsewhere").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+	})
+
+	It("counts the tools that it has a say on", func() {
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly), definition("write_file", ""), definition("write_log", readOnly))
+		w.settleEnforced(pod)
+		for name, edit := range map[string]func(*mcpv1alpha1.RuleSetSpec){
+			"all-of-them":  func(*mcpv1alpha1.RuleSetSpec) {},
+			"some-by-glob": func(s *mcpv1alpha1.RuleSetSpec) { s.Tools = &mcpv1alpha1.ToolSelector{Names: []string{"write_*"}} },
+			"destructive-ones": func(s *mcpv1alpha1.RuleSetSpec) {
+				s.Tools = &mcpv1alpha1.ToolSelector{Destructive: mcpv1alpha1.DestructiveOnly}
+			},
+			"other-methods": func(s *mcpv1alpha1.RuleSetSpec) { s.Methods = []string{"resources/read"} },
+			"some-callers": func(s *mcpv1alpha1.RuleSetSpec) {
+				s.Callers = &mcpv1alpha1.CallerSelector{Groups: []string{"contractors"}}
+			},
+		} {
+			rs := ruleSet(name, good)
+			edit(&rs.Spec)
+			w.create(rs)
+		}
+		w.settleEnforced(pod)
+		for name, want := range map[string]int32{
+			"all-of-them": 3, "some-by-glob": 2, "destructive-ones": 1, "other-methods": 0, "some-callers": 3,
+		} {
+			rs := w.getRuleSet(name)
+			Expect(*rs.Status.MatchedTools).To(Equal(want), name)
+			Expect(condition(rs.Status.Conditions, "Ready")).To(Equal("True/Ready"), name)
+		}
+		Expect(w.decoded("files").RuleSets).To(ContainElement(And(HaveField("Name", "some-callers"), HaveField("Callers.Groups", ConsistOf("contractors")))))
+	})
+
+	It("in Audit mode denies nothing, not even where it does not compile", func() {
+		pod := running("files")
+		broken := ruleSet("paths", "args.path.startsWith(")
+		broken.Spec.Enforcement = mcpv1alpha1.EnforcementAudit
+		w.create(broken)
+		w.settleEnforced(pod)
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Ready")).To(Equal("False/InvalidRules"))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+		Expect(w.decoded("files").RuleSets[0].Enforcement).To(BeEquivalentTo("Audit"))
 	})
 
 	It("governs by selector, by the server's word and by a tool's", func() {

@@ -81,6 +81,9 @@ type RuleSetSpec struct {
 	// tools selects tools of those servers. Default: all of them.
 	// +optional
 	Tools *ToolSelector `json:"tools,omitempty"`
+	// callers selects who calls. Default: everybody.
+	// +optional
+	Callers *CallerSelector `json:"callers,omitempty"`
 	// methods are the MCP methods that the rules see. Default: [tools/call].
 	// Example: [tools/call, resources/read].
 	// +optional
@@ -194,6 +197,40 @@ const (
 	// DestructiveOnly selects tools that count as destructive.
 	DestructiveOnly DestructiveSelector = "Only"
 )
+
+// CallerSelector selects callers by what was verified of them: a caller must fit
+// each list that is there. Whoever has not proved who it is may be anybody, so
+// leaving credentials out lifts no restriction: Reject, RequireConfirmation and
+// Warn apply to such callers too, and Allow does not. In each list * stands for
+// any run of characters and ? for one.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.names) || has(self.namespaces) || has(self.groups)",message="an empty callers selects nobody: say names, namespaces or groups, or leave callers out to select everybody"
+type CallerSelector struct {
+	// names of callers. Example: [ci-*, ann@example.com].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Names []string `json:"names,omitempty"`
+	// namespaces of callers that are service accounts. Example: [batch].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Namespaces []string `json:"namespaces,omitempty"`
+	// groups of which a caller is in one. Example: [contractors].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Groups []string `json:"groups,omitempty"`
+}
 
 // Rule is one decision.
 //

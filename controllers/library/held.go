@@ -4,8 +4,12 @@
 package library
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 // keptDocuments are remembered for each server: a pod can be a few behind.
@@ -17,14 +21,25 @@ type Held struct {
 	Digest string
 	// Sequence is 0 where the document can't be read: somebody else wrote it, and it is about to be written anew.
 	Sequence int64
-	// generations are those of the sets in it, by name.
-	generations map[string]int64
+	// sets are the digests of the sets in it, by name.
+	sets map[string][sha256.Size]byte
 }
 
-// Has says whether the document holds a generation of a set.
-func (h Held) Has(set string, generation int64) bool {
-	held, ok := h.generations[set]
-	return ok && held == generation
+// Has says whether the document holds a set just as it is: its generation, its rules, and whom it reaches. The generation
+// alone would not do: a RuleSet that was deleted and made again starts over at 1, and a server's labels and its tools' specs
+// say whom a set reaches without giving it another.
+func (h Held) Has(set rules.Set) bool {
+	held, ok := h.sets[set.Name]
+	return ok && held == digestOf(set)
+}
+
+// digestOf names a set. What can't be encoded is in no document.
+func digestOf(set rules.Set) [sha256.Size]byte {
+	data, err := json.Marshal(set)
+	if err != nil {
+		return [sha256.Size]byte{}
+	}
+	return sha256.Sum256(data)
 }
 
 // Read says what an encoded document of a server holds; nil is no document. It is decoded only if its digest is new.
@@ -36,11 +51,11 @@ func (l *Library) Read(key prober.Key, data []byte) Held {
 	if held := l.Known(key, digest); held.Digest != "" {
 		return held
 	}
-	held := Held{Digest: digest, generations: map[string]int64{}}
+	held := Held{Digest: digest, sets: map[string][sha256.Size]byte{}}
 	if doc, err := registry.Decode(data); err == nil {
 		held.Sequence = doc.Sequence
 		for _, set := range doc.RuleSets {
-			held.generations[set.Name] = set.Generation
+			held.sets[set.Name] = digestOf(set)
 		}
 	}
 	l.mu.Lock()

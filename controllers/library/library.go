@@ -73,14 +73,19 @@ func (l *Library) RuleErrors(rs *mcpv1alpha1.RuleSet) []rules.RuleError {
 func (l *Library) broken(sets []mcpv1alpha1.RuleSet) map[string]string {
 	out := map[string]string{}
 	for i := range sets {
-		rs := &sets[i]
-		if message := render.SelectorError(rs); message != "" {
-			out[rs.Name] = message
-		} else if errs := l.RuleErrors(rs); len(errs) > 0 {
-			out[rs.Name] = decide.ErrorText(errs)
+		if why := l.Broken(&sets[i]); why != "" {
+			out[sets[i].Name] = why
 		}
 	}
 	return out
+}
+
+// Broken says why a RuleSet denies what it governs, or "".
+func (l *Library) Broken(rs *mcpv1alpha1.RuleSet) string {
+	if message := render.SelectorError(rs); message != "" {
+		return message
+	}
+	return decide.ErrorText(l.RuleErrors(rs))
 }
 
 // of is called with the lock held.

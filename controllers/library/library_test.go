@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -20,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 var key = prober.Key{Namespace: "demo", Name: "files"}
@@ -211,24 +213,40 @@ func TestWhatDocumentsHeld(t *testing.T) {
 	first := l.Read(key, encoded(t, document(t, l, in)))
 	in.RuleSets[1].Generation = 2
 	second := l.Read(key, encoded(t, document(t, l, in)))
+	// set is one of the two as it is rendered now, at a generation and after a change.
+	set := func(i int, generation int64, change func(*render.DocumentInput)) rules.Set {
+		in := input()
+		in.RuleSets[i].Generation = generation
+		if change != nil {
+			change(&in)
+		}
+		out, _ := render.SetFor(&in.RuleSets[i], in.Server, in.Tools, l.Broken(&in.RuleSets[i]))
+		return out
+	}
+	again := func(in *render.DocumentInput) {
+		in.RuleSets[1].UID, in.RuleSets[1].Spec.Rules[0].When = "again", "true"
+	}
+	named := func(in *render.DocumentInput) { in.Tools[0].Spec.RuleSets = []string{"sound"} }
+	const broken, sound = 0, 1
 	for name, tc := range map[string]struct {
-		held       library.Held
-		set        string
-		generation int64
-		want       bool
+		held library.Held
+		set  rules.Set
+		want bool
 	}{
-		"what it was made of":               {second, "sound", 2, true},
-		"not an older generation":           {second, "sound", 1, false},
-		"an older document an older one":    {first, "sound", 1, true},
-		"a set that denies what it governs": {second, "broken", 1, true},
-		"not a set that it has not":         {second, "none", 0, false},
-		"nothing, where it is none":         {library.Held{}, "sound", 2, false},
-		"what is known by its digest":       {l.Known(key, first.Digest), "sound", 1, true},
-		"nothing of another server":         {l.Known(prober.Key{Namespace: "demo", Name: "other"}, first.Digest), "sound", 1, false},
-		"nothing that can't be read":        {l.Read(key, []byte("scribbled over")), "sound", 1, false},
+		"what it was made of":                     {second, set(sound, 2, nil), true},
+		"not an older generation":                 {second, set(sound, 1, nil), false},
+		"an older document an older one":          {first, set(sound, 1, nil), true},
+		"not a set that was deleted and is again": {first, set(sound, 1, again), false},
+		"not a set that a tool has named since":   {first, set(sound, 1, named), false},
+		"a set that denies what it governs":       {second, set(broken, 1, nil), true},
+		"not a set that it has not":               {second, rules.Set{Name: "none"}, false},
+		"nothing, where it is none":               {library.Held{}, set(sound, 2, nil), false},
+		"what is known by its digest":             {l.Known(key, first.Digest), set(sound, 1, nil), true},
+		"nothing of another server":               {l.Known(prober.Key{Namespace: "demo", Name: "other"}, first.Digest), set(sound, 1, nil), false},
+		"nothing that can't be read":              {l.Read(key, []byte("scribbled over")), set(sound, 1, nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.held.Has(tc.set, tc.generation); got != tc.want {
+			if got := tc.held.Has(tc.set); got != tc.want {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})
@@ -261,5 +279,18 @@ func TestRefusalsAreNewsOnce(t *testing.T) {
 		if news := l.Refuse(key, tc.why); news != tc.news || l.Refused(key) != tc.why {
 			t.Errorf("step %d: news is %v, refused is %v", i, news, l.Refused(key))
 		}
+	}
+}
+
+// TestADocumentHoldsASchemaAsItIs: encoding a document changes blanks and escapes of a schema, which is no other set.
+func TestADocumentHoldsASchemaAsItIs(t *testing.T) {
+	l := library.New()
+	in := input()
+	in.RuleSets[1].Spec.Format = mcpv1alpha1.RuleFormatJSONSchema
+	in.RuleSets[1].Spec.Rules[0].When = ""
+	in.RuleSets[1].Spec.Rules[0].Schema = &runtime.RawExtension{Raw: []byte(`{ "properties": {"a": {"pattern": "<\u003c&\u2028"}} }`)}
+	held := l.Read(key, encoded(t, document(t, l, in)))
+	if set, _ := render.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(set) || set.Broken != "" {
+		t.Errorf("the document does not hold %+v", set)
 	}
 }

@@ -219,6 +219,7 @@ func ruleSets() []mcpv1alpha1.RuleSet {
 		set("selecting", mcpv1alpha1.RuleSetSpec{
 			Type: mcpv1alpha1.RuleSetSafety, Priority: new(int32(10)), Enforcement: mcpv1alpha1.EnforcementAudit,
 			Tools:   &mcpv1alpha1.ToolSelector{Names: []string{"pl*"}, Destructive: mcpv1alpha1.DestructiveOnly},
+			Callers: &mcpv1alpha1.CallerSelector{Names: []string{"ci-*"}, Namespaces: []string{"batch"}, Groups: []string{"contractors"}},
 			Methods: []string{"tools/call", "resources/read"},
 			Rules: []mcpv1alpha1.Rule{
 				{Name: "a", Action: mcpv1alpha1.ActionReject, When: "true", Message: "no", MessageExpression: `"no"`, Priority: new(int32(-1))},

@@ -34,6 +34,9 @@ func RuleSet(rs *mcpv1alpha1.RuleSet) rules.Set {
 			set.Tools.Destructive = rules.DestructiveTrue
 		}
 	}
+	if c := spec.Callers; c != nil {
+		set.Callers = &rules.Callers{Names: slices.Clone(c.Names), Namespaces: slices.Clone(c.Namespaces), Groups: slices.Clone(c.Groups)}
+	}
 	for _, r := range rs.Spec.Rules {
 		rule := rules.Rule{
 			Name:              r.Name,
@@ -94,12 +97,17 @@ func Reaches(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alp
 	return slices.ContainsFunc(tools, func(t mcpv1alpha1.MCPTool) bool { return slices.Contains(t.Spec.RuleSets, rs.Name) })
 }
 
-// SetFor is a RuleSet as the document of one server carries it, and whether it does.
-func SetFor(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (set rules.Set, reaches bool) {
+// SetFor is a RuleSet as the document of one server carries it, and whether it does. broken says why the set does not compile,
+// or is "".
+func SetFor(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool, broken string) (set rules.Set, reaches bool) {
 	if !Reaches(rs, s, tools) {
 		return rules.Set{}, false
 	}
 	set = RuleSet(rs)
+	if broken != "" {
+		// Rules that don't compile are of no use to a dispatcher, and might not even decode there.
+		set.Broken, set.Rules = broken, nil
+	}
 	if !selectsServer(rs, s) && !slices.Contains(s.Spec.RuleSets, rs.Name) {
 		set.Reach = rules.ReachTools
 	}
@@ -115,11 +123,7 @@ func ruleSets(in DocumentInput) []rules.Set {
 	for i := range in.RuleSets {
 		rs := &in.RuleSets[i]
 		there[rs.Name] = true
-		if set, reaches := SetFor(rs, in.Server, in.Tools); reaches {
-			if broken := in.Broken[rs.Name]; broken != "" {
-				// Rules that don't compile are of no use to a dispatcher, and might not even decode there.
-				set.Broken, set.Rules = broken, nil
-			}
+		if set, reaches := SetFor(rs, in.Server, in.Tools, in.Broken[rs.Name]); reaches {
 			out = append(out, set)
 		}
 	}

@@ -6,6 +6,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"toolgate.dev/toolgate/internal/rules/expression"
 )
@@ -64,15 +65,18 @@ func checkSelectors(set *Set) []RuleError {
 			bad("methods", "hold %s, which carries no tool, beside a selector of tools: make it a set of its own", method)
 		}
 	}
+	if callers := set.Callers; callers != nil {
+		if callers.Names == nil && callers.Namespaces == nil && callers.Groups == nil {
+			bad("callers", "is empty, which selects nobody; leave it out to select all")
+		}
+		checkNames(bad, "callers.names", callers.Names)
+		checkNames(bad, "callers.namespaces", callers.Namespaces)
+		checkNames(bad, "callers.groups", callers.Groups)
+	}
 	if set.Tools == nil {
 		return errs
 	}
-	checkList(bad, "tools.names", set.Tools.Names)
-	for _, name := range set.Tools.Names {
-		if name == "" {
-			bad("tools.names", "hold an empty name")
-		}
-	}
+	checkNames(bad, "tools.names", set.Tools.Names)
 	switch set.Tools.Destructive {
 	case DestructiveAny, DestructiveTrue, DestructiveFalse:
 	default:
@@ -90,6 +94,14 @@ func checkList(bad func(field, format string, args ...any), field string, list [
 	}
 	if len(list) > MaxNames {
 		bad(field, "are %d; at most %d are allowed", len(list), MaxNames)
+	}
+}
+
+// checkNames is checkList for names and globs.
+func checkNames(bad func(field, format string, args ...any), field string, names []string) {
+	checkList(bad, field, names)
+	if slices.Contains(names, "") {
+		bad(field, "hold an empty name")
 	}
 }
 

@@ -36,6 +36,9 @@ func TestCompileRefuses(t *testing.T) {
 		"an empty list of tools":     {good(func(s *rules.Set) { s.Tools = &rules.ToolSelector{Names: []string{}} }), rules.RuleError{Field: "tools.names", Message: "selects nothing"}},
 		"an empty list of methods":   {good(func(s *rules.Set) { s.Methods = []string{} }), rules.RuleError{Field: "methods", Message: "selects nothing"}},
 		"an empty name of a tool":    {good(func(s *rules.Set) { s.Tools = &rules.ToolSelector{Names: []string{""}} }), rules.RuleError{Field: "tools.names"}},
+		"callers that are nobody":    {good(func(s *rules.Set) { s.Callers = &rules.Callers{} }), rules.RuleError{Field: "callers", Message: "selects nobody"}},
+		"an empty list of groups":    {good(func(s *rules.Set) { s.Callers = &rules.Callers{Groups: []string{}} }), rules.RuleError{Field: "callers.groups", Message: "selects nothing"}},
+		"an empty name of a caller":  {good(func(s *rules.Set) { s.Callers = &rules.Callers{Names: []string{""}} }), rules.RuleError{Field: "callers.names", Message: "empty name"}},
 		"a method that is none":      {good(func(s *rules.Set) { s.Methods = []string{"tools call"} }), rules.RuleError{Field: "methods"}},
 		"tools beside a method without": {good(func(s *rules.Set) {
 			s.Methods = []string{"resources/read"}

@@ -4,6 +4,8 @@
 package rules
 
 import (
+	"cmp"
+
 	"toolgate.dev/toolgate/internal/rules/expression"
 	"toolgate.dev/toolgate/internal/schema"
 )
@@ -36,7 +38,8 @@ func (c *Compiled) Broken() string { return c.broken }
 // no influence.
 //
 // Within a class (safety, policy, validation) the finding of the highest priority decides; on a tie the stricter action,
-// then the names of set and rule. A broken set stands above every rule of its class, so that no Allow lifts it. Of the
+// then the names of set and rule. A rule that could not be evaluated adds what it asks for and keeps none of less priority from
+// having a say. A broken set stands above every rule of its class, so that no Allow lifts it. Of the
 // classes' verdicts the strictest holds, and is told in the name of the highest class that gave it: a lower class can
 // add to what a higher one asks for, and never take away.
 func Decide(sets []*Compiled, in Input) Decision { return decide(sets, in, false) }
@@ -48,7 +51,7 @@ func decide(sets []*Compiled, in Input, trace bool) Decision {
 	v := verdict{a: expression.NewActivation(&in), trace: trace}
 	for _, c := range sets {
 		if c.Governs(in.Tool, in.Call.Method) {
-			c.findings(v.a, v.take)
+			c.findings(v.a, &in.Caller, v.take)
 		}
 	}
 	sortHits(v.d.Warnings)
@@ -64,7 +67,7 @@ type verdict struct {
 	a       *expression.Activation
 	trace   bool
 	winners [classes]finding // by class; one without a set is none
-	failed  finding          // a Warn that failed: it decides nothing, but the verdict is at least Warn
+	failed  finding          // the strictest that failed and settles nothing: the verdict is at least its action
 }
 
 func (v *verdict) take(f finding) {
@@ -82,10 +85,13 @@ func (v *verdict) take(f finding) {
 	case f.action() == Warn:
 		v.d.Warnings = append(v.d.Warnings, f.hit(v.a))
 	}
-	place := &v.winners[class(f.set.set.Type)]
-	if !f.decides() {
-		place = &v.failed
+	if !f.settles() {
+		if v.failed.set == nil || cmp.Or(cmp.Compare(strictness(v.failed.action()), strictness(f.action())), before(&f, &v.failed)) < 0 {
+			v.failed = f
+		}
+		return
 	}
+	place := &v.winners[class(f.set.set.Type)]
 	if place.set == nil || before(&f, place) < 0 {
 		*place = f
 	}

@@ -151,6 +151,15 @@ func TestVerdict(t *testing.T) {
 			sets: []rules.Set{set("a", rules.TypePolicy, 0, rule("x", rules.Warn, failing, at(9)), rule("y", rules.Reject, on, nil))},
 			want: rules.Reject, wantBy: "a/y", wantWarnings: []string{"a/x"},
 		},
+		"a confirmation that fails lifts nothing": {
+			sets: []rules.Set{set("a", rules.TypePolicy, 0, rule("x", rules.RequireConfirmation, failing, at(9)), rule("y", rules.Reject, on, nil))},
+			want: rules.Reject, wantBy: "a/y",
+		},
+		"a confirmation that fails is asked for, whatever else is allowed": {
+			sets: []rules.Set{set("a", rules.TypePolicy, 0, rule("x", rules.RequireConfirmation, failing, nil), rule("y", rules.Allow, on, at(9)),
+				rule("z", rules.Warn, failing, at(9)))},
+			want: rules.RequireConfirmation, wantBy: "a/x", wantWarnings: []string{"a/z"},
+		},
 		"every Warn warns, whatever decides": {
 			sets: []rules.Set{
 				set("b", rules.TypeValidation, 0, rule("w", rules.Warn, on, nil)),

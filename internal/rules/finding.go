@@ -5,6 +5,7 @@ package rules
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,9 @@ type Outcome string
 const (
 	Applied    Outcome = "Applied"
 	NotApplied Outcome = "NotApplied"
-	// Failed: the rule could not be evaluated. It counts as applied for Reject, RequireConfirmation and Warn, and as not
-	// applied for Allow. A Warn that failed warns, but lifts nothing.
+	// Failed: the rule could not be evaluated, or nobody knows whether it is meant for the caller. It counts as applied for
+	// Reject, RequireConfirmation and Warn, and as not applied for Allow. It adds to a verdict and settles nothing: no rule
+	// of less priority loses its say by it.
 	Failed Outcome = "Failed"
 )
 
@@ -47,8 +49,13 @@ type finding struct {
 	violations []schema.Violation
 }
 
-// findings evaluates every rule of a set on one call.
-func (c *Compiled) findings(a *expression.Activation, take func(finding)) {
+// findings evaluates every rule of a set on one call of a caller. Where nobody knows whether the caller is one whom the set
+// selects, a rule that applies counts as one that failed: it restricts, and lifts nothing.
+func (c *Compiled) findings(a *expression.Activation, caller *expression.CallerInfo, take func(finding)) {
+	selected, unsure := c.set.Callers.selects(caller)
+	if !selected {
+		return
+	}
 	if c.broken != "" {
 		take(finding{set: c, outcome: Failed, err: brokenError(c.broken)})
 		return
@@ -56,6 +63,9 @@ func (c *Compiled) findings(a *expression.Activation, take func(finding)) {
 	for i := range c.rules {
 		f := c.rules[i].evaluate(a)
 		f.set = c
+		if unsure != nil && f.outcome == Applied {
+			f.outcome, f.err = Failed, unsure
+		}
 		take(f)
 	}
 }
@@ -114,10 +124,10 @@ func (f *finding) counts() bool {
 	return f.outcome == Applied || f.outcome == Failed && f.action() != Allow
 }
 
-// decides says whether the finding takes part in the verdict. A Warn that failed does not: as it settles between rules,
+// settles says whether the finding settles between rules of its class. A Warn or a RequireConfirmation that failed does not:
 // an error would lift what a rule of less priority refuses.
-func (f *finding) decides() bool {
-	return f.counts() && (f.outcome == Applied || f.action() != Warn)
+func (f *finding) settles() bool {
+	return f.outcome == Applied || f.action() == Reject
 }
 
 // before orders findings as they decide within one class: a broken set first, then by priority, strictness and names.
@@ -194,14 +204,18 @@ func (f *finding) message(a *expression.Activation) string {
 		return fmt.Sprintf("rule set %s can't be evaluated, so it denies what it governs: %s", f.set.set.Name, expression.Clip(f.err.Error()))
 	}
 	text := f.rule.words(a)
+	text = orDefault(text, f)
+	unsure := errors.Is(f.err, errUnverified)
 	switch {
-	case f.outcome == Failed:
-		return orDefault(text, f) + " (could not be evaluated: " + expression.Clip(f.err.Error()) + ")"
+	case f.outcome == Failed && !unsure:
+		text += " (could not be evaluated: " + expression.Clip(f.err.Error()) + ")"
 	case len(f.violations) > 0:
-		return orDefault(text, f) + ": " + expression.Shorten(schema.Explain(f.violations), expression.MaxMessageBytes)
-	default:
-		return orDefault(text, f)
+		text += ": " + expression.Shorten(schema.Explain(f.violations), expression.MaxMessageBytes)
 	}
+	if unsure {
+		text += " (" + f.err.Error() + ")"
+	}
+	return text
 }
 
 func orDefault(text string, f *finding) string {

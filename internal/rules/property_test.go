@@ -130,6 +130,39 @@ func TestErrorsNeverLoosen(t *testing.T) {
 	})
 }
 
+// TestFailingIsTheStricterOfBoth: a rule that restricts and can't be evaluated gives no looser verdict than if it had applied,
+// nor than if it had not. Likewise for a set of whose callers nobody knows whether they are among those whom it selects.
+func TestFailingIsTheStricterOfBoth(t *testing.T) {
+	for name, fail := range map[string]func(*rules.Set, int){
+		"a condition that fails":     func(s *rules.Set, rule int) { s.Rules[rule].When = failing },
+		"a caller whom nobody knows": func(s *rules.Set, _ int) { s.Callers = &rules.Callers{Groups: []string{"dev"}} },
+	} {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			sets := drawSets(t)
+			s := rapid.IntRange(0, len(sets)-1).Draw(t, "set")
+			sets[s].Rules = []rules.Rule{drawRule(t, "one")}
+			sets[s].Rules[0].Action = rapid.SampledFrom([]rules.Action{rules.Reject, rules.RequireConfirmation, rules.Warn}).Draw(t, "restricts")
+			verdict := func(when string) rules.Decision {
+				sets[s].Rules[0].When = when
+				return decide(t, sets)
+			}
+			unless, when := verdict(off), verdict(on)
+			fail(&sets[s], 0)
+			var compiled []*rules.Compiled
+			for _, s := range sets {
+				c, _ := rules.Compile(s)
+				compiled = append(compiled, c)
+			}
+			in := call(`{"path":"/a"}`)
+			in.Caller = rules.CallerInfo{}
+			after := rules.Decide(compiled, in)
+			if strict(after.Action) < strict(when.Action) || strict(after.Action) < strict(unless.Action) {
+				t.Fatalf("%s, which would be %s when it applies and %s when it does not", after.Action, when.Action, unless.Action)
+			}
+		}))
+	}
+}
+
 // TestConcurrency: compiled sets decide many calls at once, small and large.
 func TestConcurrency(t *testing.T) {
 	sets := compile(t, append(fourSets(),

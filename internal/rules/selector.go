@@ -3,7 +3,12 @@
 
 package rules
 
-import "slices"
+import (
+	"errors"
+	"slices"
+
+	"toolgate.dev/toolgate/internal/rules/expression"
+)
 
 // methodCall is the method that sets govern when they name none, and the only one that carries a tool.
 const methodCall = "tools/call"
@@ -59,8 +64,31 @@ func (s *ToolSelector) selects(tool ToolInfo) bool {
 	})
 }
 
-// Governs says whether the set has a say on a call of the method, and of the tool where the method carries one. Sets of
-// type routing never have.
+// errUnverified is why a rule that is for some callers counts for one who may or may not be among them.
+var errUnverified = errors.New("the caller has not proved who it is, so that it may be one whom the rule set selects")
+
+// selects says whether the selector takes the caller. It does not know (errUnverified) of one without a verified identity:
+// leaving one's credentials out must lift no restriction.
+func (s *Callers) selects(caller *expression.CallerInfo) (bool, error) {
+	switch {
+	case s == nil:
+		return true, nil
+	case caller.Kind == "" && caller.Name == "":
+		return true, errUnverified
+	}
+	return fits(s.Names, caller.Name) && fits(s.Namespaces, caller.Namespace) && fits(s.Groups, caller.Groups...), nil
+}
+
+// fits says whether one of the values matches one of the patterns; without patterns, anything does. An empty list and an empty
+// pattern are refused by Compile; a broken set governs more rather than less.
+func fits(patterns []string, values ...string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		return p == "" || slices.ContainsFunc(values, func(v string) bool { return v != "" && (p == v || glob(p).matches(v)) })
+	})
+}
+
+// Governs says whether the set has a say on a call of the method, and of the tool where the method carries one; of the callers
+// that it selects, where it selects any. Sets of type routing never have.
 func (c *Compiled) Governs(tool ToolInfo, method string) bool {
 	if c.set.Type == TypeRouting {
 		return false

@@ -77,6 +77,7 @@ type Set struct {
 	Enforcement Enforcement   `json:"enforcement,omitempty"` // absent: Enforce
 	Format      Format        `json:"format"`
 	Tools       *ToolSelector `json:"tools,omitempty"`      // absent: every tool
+	Callers     *Callers      `json:"callers,omitempty"`    // absent: every caller
 	Methods     []string      `json:"methods,omitempty"`    // absent: tools/call
 	Reach       Reach         `json:"reach,omitempty"`      // absent: the whole server
 	ToolScoped  []string      `json:"toolScoped,omitempty"` // tools that name the set themselves
@@ -90,6 +91,14 @@ type Set struct {
 type ToolSelector struct {
 	Names       []string         `json:"names,omitempty"`       // true names, or globs: * is any run, ? is one character
 	Destructive DestructiveMatch `json:"destructive,omitempty"` // absent: either
+}
+
+// Callers selects callers by their verified identity; members that are there must all agree. An empty list selects nobody and
+// is refused. A caller without a verified identity may be any of them: rules that restrict govern it, and an Allow does not.
+type Callers struct {
+	Names      []string `json:"names,omitempty"`      // names, or globs
+	Namespaces []string `json:"namespaces,omitempty"` // of service accounts: names, or globs
+	Groups     []string `json:"groups,omitempty"`     // of which the caller is in one: names, or globs
 }
 
 // Rule is one rule of a set. Exactly one of When, Require and Schema is there, as the set's format asks.
