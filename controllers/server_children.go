@@ -125,7 +125,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil || document == nil {
 		return err
 	}
-	live, err := r.handOver(ctx, s)
+	live, err := r.live(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -142,10 +142,11 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	})
 }
 
-// handOver leaves the number of pods to an autoscaler where the spec says so: before our own field owner lets go of it,
+// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec
+// says so: before our own field owner lets go of it,
 // another one takes it as it is. An autoscaler that changes it in between is no harm: the two then disagree, and we come again.
-func (r *ServerReconciler) handOver(ctx context.Context, s *mcpv1alpha1.MCPServer) (render.Live, error) {
-	d, err := r.Gather.deployment(ctx, s)
+func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (render.Live, error) {
+	d, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return render.Live{}, err
 	}
@@ -153,6 +154,11 @@ func (r *ServerReconciler) handOver(ctx context.Context, s *mcpv1alpha1.MCPServe
 	if err != nil {
 		return live, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
 	}
+	revision, err := render.Revision(s)
+	if err != nil {
+		return live, err
+	}
+	live.References = decide.References(live.References, revision, pods)
 	replicas := render.ScaleOf(s, live).HandOver
 	if replicas == nil {
 		return live, nil

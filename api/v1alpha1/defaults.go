@@ -43,6 +43,7 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	orNew(&e.Replicas, DefaultReplicas)
 	orElse(&e.Scaling, ScalingInternal)
 	orElse(&e.Rollout.Type, RolloutRollingUpdate)
+	orElse(&e.RestartOn, RestartOnReferences)
 	orNew(&e.Pod.TerminationGracePeriodSeconds, DefaultTerminationGracePeriodSeconds)
 	orElse(&e.Dispatcher.LogLevel, DefaultLogLevel)
 	orElse(&e.Service.Type, corev1.ServiceTypeClusterIP)

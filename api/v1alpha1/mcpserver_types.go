@@ -127,6 +127,13 @@ type MCPServerSpec struct {
 	// rollout says how pods are replaced by those of a new revision.
 	// +optional
 	Rollout Rollout `json:"rollout,omitzero"`
+	// restartOn says when pods are replaced although the spec has not changed.
+	// References: when the content of a ConfigMap or Secret changes that the
+	// server's environment or mounts name, within two minutes of the change. Never:
+	// not at all; mounted files change in running pods, variables don't. Default:
+	// References.
+	// +optional
+	RestartOn RestartOn `json:"restartOn,omitempty"`
 	// pod adds to the pods of this server: volumes, labels, where they may run.
 	// There is no free template, so that nothing can be put beside the dispatcher
 	// that would go round it.

@@ -182,3 +182,15 @@ type HTTPProbe struct {
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Scheme corev1.URIScheme `json:"scheme,omitempty"`
 }
+
+// RestartOn says when pods are replaced although the spec has not changed.
+// +kubebuilder:validation:Enum=References;Never
+type RestartOn string
+
+// Occasions to replace pods.
+const (
+	// RestartOnReferences is a changed ConfigMap or Secret that the server names.
+	RestartOnReferences RestartOn = "References"
+	// RestartOnNever is none.
+	RestartOnNever RestartOn = "Never"
+)

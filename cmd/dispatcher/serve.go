@@ -34,6 +34,7 @@ type serveFlags struct {
 	listen, adminListen, probe  string
 	launchSocket, logLevel, dir string
 	peers                       string
+	references, baseline        string
 	stdio, webSocket            bool
 	drainTimeout                time.Duration
 	allowHosts, allowOrigins    list
@@ -49,6 +50,8 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
 	flags.StringVar(&f.probe, "probe-listen", "", "`address` for the kubelet's probes; empty for none")
 	flags.StringVar(&f.peers, "peers", "", "`host` whose addresses are those of all replicas of the server; needs POD_IP, this one's address, in the environment")
+	flags.StringVar(&f.references, "references", "", "`directory` with the ConfigMaps and Secrets of the server, a directory each")
+	flags.StringVar(&f.baseline, "references-baseline", "", "`file` that remembers what they were when the pod was started")
 	flags.StringVar(&f.launchSocket, "launch-socket", "", "`path` of the launcher's socket, for a stdio server in a pod")
 	flags.BoolVar(&f.stdio, "stdio", false, "start the command after -- for a stdio server at a desk")
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
@@ -71,6 +74,8 @@ func (f *serveFlags) check() error {
 		return errors.New("--stdio needs the server's command after --, such as: dispatcher serve --registry FILE --stdio -- npx some-server")
 	case !f.stdio && len(f.command) > 0:
 		return fmt.Errorf("%q would not be started: add --stdio before -- to start it", f.command[0])
+	case (f.references == "") != (f.baseline == ""):
+		return errors.New("--references and --references-baseline need each other")
 	case f.stdio && f.launchSocket != "":
 		return errors.New("--stdio and --launch-socket are two ways to start a server; give one")
 	}
@@ -91,6 +96,7 @@ func serve(ctx context.Context, args []string, e env) error {
 		RegistryPath: f.registry, Revision: f.revision, Version: version, PodUID: e.getenv("POD_UID"),
 		AllowHosts: f.allowHosts, AllowOrigins: f.allowOrigins, DrainTimeout: f.drainTimeout,
 		Audit: patiently(e.stdout), Log: log, Now: time.Now, ShowRules: f.probe == "", WebSocket: f.webSocket,
+		References: dispatcher.References{Dir: f.references, Baseline: f.baseline},
 	}
 	if f.probe != "" {
 		options.DrainSettle = podSettle

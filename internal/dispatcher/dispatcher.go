@@ -25,6 +25,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/handover"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/references"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/watch"
@@ -48,6 +49,9 @@ type Options struct {
 	Listeners Listeners
 	// AllowHosts and AllowOrigins are let in beside the server's own names.
 	AllowHosts, AllowOrigins []string
+	// References is where the ConfigMaps and Secrets of the server are mounted, and what they were at the pod's start; the
+	// zero value means that there are none.
+	References References
 	// DrainSettle is how long a drain waits before it looks at what is in flight, so that whoever sends clients here has
 	// heard of it; DrainTimeout bounds the drain.
 	DrainSettle, DrainTimeout time.Duration
@@ -68,6 +72,9 @@ type Listeners struct {
 	MCP, Admin, Probe net.Listener
 }
 
+// References are directories of the pod: see package references.
+type References struct{ Dir, Baseline string }
+
 // Replicas are this dispatcher and those of the same server in other pods.
 type Replicas struct {
 	// Self is the address of this one; the zero value means that there are no others.
@@ -87,11 +94,13 @@ type Dispatcher struct {
 	backends backends
 	tracers  tracers
 	watcher  *watch.Watcher
-	front    *front.Handler
-	rest     *rest.Handler
-	admin    *admin.Handler
-	guard    *edge.Guard
-	handover *handover.Handover
+	// references is nil where the server was started with none.
+	references *references.Watcher
+	front      *front.Handler
+	rest       *rest.Handler
+	admin      *admin.Handler
+	guard      *edge.Guard
+	handover   *handover.Handover
 
 	latched  atomic.Bool
 	draining atomic.Bool
@@ -114,6 +123,9 @@ func New(o Options) *Dispatcher {
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
 	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
 	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})
+	if r := o.References; r.Dir != "" {
+		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})
+	}
 	d.observe()
 	return d
 }
@@ -155,6 +167,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			failures <- err
 		}
 	})
+	if d.references != nil {
+		tasks.Go(func() { d.references.Run(background) })
+	}
 	servers := d.serve(&tasks, failures)
 	var err error
 	select {

@@ -15,6 +15,9 @@ func (d *Dispatcher) State() registry.State {
 		Ready: d.Ready(), Draining: d.draining.Load(),
 		Upstream: seen.Upstream, Catalogue: seen.Observed, Health: seen.Health,
 	}
+	if d.references != nil {
+		s.References = d.references.State()
+	}
 	status := d.watcher.Status()
 	s.Registry.Error = status.Error
 	if status.Snapshot != nil {

@@ -28,6 +28,16 @@ type State struct {
 	// Catalogue is absent until one whole catalogue has been read.
 	Catalogue *Catalogue  `json:"catalogue,omitempty"`
 	Health    HealthState `json:"health"`
+	// References are the ConfigMaps and Secrets that the server was started with.
+	References ReferencesState `json:"references,omitzero"`
+}
+
+// ReferencesState says which of the objects that a server was started with have another content now.
+type ReferencesState struct {
+	// Changed names them as kind.name in lower case (secret.web), sorted.
+	Changed []string `json:"changed,omitempty"`
+	// Digest is over the contents of all of them, keyed so that it says nothing about a content; empty when none has changed.
+	Digest string `json:"digest,omitempty"`
 }
 
 // RegistryState is the document in force.

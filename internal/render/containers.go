@@ -66,6 +66,7 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 	if Transport(s) == mcpv1alpha1.TransportStdio {
 		command = append(command, "--launch-socket", launchSocket)
 	}
+	command = append(command, referenceFlags(s)...)
 	return append(command, "--log-level", string(s.Spec.Effective().Dispatcher.LogLevel))
 }
 

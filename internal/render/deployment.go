@@ -67,7 +67,7 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 		WithStrategy(strategy(s)).
 		WithTemplate(corev1ac.PodTemplateSpec().
 			WithLabels(merge(s.Spec.Pod.Labels, merge(Labels(s.Name), map[string]string{LabelRevision: revision}))).
-			WithAnnotations(s.Spec.Pod.Annotations).
+			WithAnnotations(podAnnotations(s, live)).
 			WithSpec(pod))
 	spec.Replicas = ScaleOf(s, live).Replicas
 	spec.ProgressDeadlineSeconds = s.Spec.Rollout.ProgressDeadlineSeconds
@@ -75,6 +75,14 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 		WithLabels(Labels(s.Name)).
 		WithOwnerReferences(owner(s)).
 		WithSpec(spec), nil
+}
+
+// podAnnotations are the spec's, and what makes pods new when only the content of what they refer to is.
+func podAnnotations(s *mcpv1alpha1.MCPServer, live Live) map[string]string {
+	if live.References == "" || len(references(s)) == 0 {
+		return s.Spec.Pod.Annotations
+	}
+	return merge(s.Spec.Pod.Annotations, map[string]string{AnnotationReferences: live.References})
 }
 
 // strategy is written out although it is the API's default: with 25 % rounded against unavailability, up to three replicas

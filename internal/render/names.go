@@ -29,6 +29,10 @@ const (
 	// nobody reads its value.
 	AnnotationRegistryDigest = "mcp.toolgate.dev/registry-digest"
 
+	// AnnotationReferences is on pods that were started anew because the content of a ConfigMap or Secret had changed: what
+	// a dispatcher said of it, which means nothing by itself.
+	AnnotationReferences = "mcp.toolgate.dev/references"
+
 	// ManagedBy is the value of LabelManagedBy on everything that Toolgate writes; informers select by it.
 	ManagedBy       = "toolgate"
 	componentServer = "mcp-server"
@@ -71,6 +75,8 @@ const (
 	registryDir      = "/etc/toolgate/registry"
 	headersDir       = "/etc/toolgate/headers"
 	caDir            = "/etc/toolgate/ca"
+	referencesDir    = "/etc/toolgate/references"
+	stateDir         = "/var/lib/toolgate"
 	caFile           = "ca.pem"
 	homeDir          = "/home/mcp"
 	tmpDir           = "/tmp"
@@ -83,8 +89,11 @@ const (
 	volumeRegistry = "toolgate-registry"
 	volumeHeaders  = "toolgate-headers"
 	volumeCA       = "toolgate-ca"
-	volumeHome     = "toolgate-home"
-	volumeTmp      = "toolgate-tmp"
+	volumeState    = "toolgate-state"
+	// volumeReference has a number after it.
+	volumeReference = "toolgate-reference"
+	volumeHome      = "toolgate-home"
+	volumeTmp       = "toolgate-tmp"
 )
 
 // RegistryName is the ConfigMap that holds a server's document. The dot keeps it from ever being the name of a server.

@@ -28,6 +28,8 @@ type Live struct {
 	Replicas *int32
 	// OwnsReplicas says whether FieldOwner has applied them.
 	OwnsReplicas bool
+	// References is what AnnotationReferences of its pods is to be; "" for none.
+	References string
 }
 
 // LiveOf reads it off a Deployment; nil is none.
@@ -43,6 +45,7 @@ func LiveOf(d *appsv1.Deployment) (Live, error) {
 		UID:          d.UID,
 		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
 		OwnsReplicas: applied.Spec != nil && applied.Spec.Replicas != nil,
+		References:   d.Spec.Template.Annotations[AnnotationReferences],
 	}, nil
 }
 

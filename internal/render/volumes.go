@@ -28,6 +28,7 @@ func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 		out = append(out, emptyDir(volumeBin), emptyDir(volumeRun))
 	}
 	out = append(out, emptyDir(volumeHome), emptyDir(volumeTmp))
+	out = append(out, referenceVolumes(s)...)
 	for _, v := range s.Spec.Pod.Volumes {
 		out = append(out, shape.Volume(v))
 	}
@@ -62,7 +63,7 @@ func dispatcherMounts(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeMountApplyConf
 			out = append(out, mount(volumeCA, caDir))
 		}
 	}
-	return out
+	return append(out, referenceMounts(s)...)
 }
 
 // remoteVolumes hold what the dispatcher alone may see of the credentials: one file for each header.

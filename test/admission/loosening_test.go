@@ -73,6 +73,7 @@ var loosening = map[string]class{
 	"MCPServer.transport.isolation":      looser("Session", "Shared"),
 
 	"MCPServer.replicas":                                neutral,
+	"MCPServer.restartOn":                               neutral,
 	"MCPServer.scaling":                                 neutral,
 	"MCPServer.rollout.type":                            neutral,
 	"MCPServer.rollout.maxUnavailable":                  neutral,

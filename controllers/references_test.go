@@ -1,0 +1,85 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+func withSecret(s *mcpv1alpha1.MCPServer) {
+	s.Spec.Container.Env = []mcpv1alpha1.EnvVar{{Name: "TOKEN", SecretKeyRef: &mcpv1alpha1.KeyRef{Name: "web", Key: "token"}}}
+}
+
+var _ = Describe("What an MCPServer refers to", func() {
+	var w *world
+	BeforeEach(func() { w = newWorld() })
+
+	It("restarts the pods once when its content changes (mcp-lifecycle-operator 140), and our own registry never does", func() {
+		w.create(w.server("files", withSecret))
+		w.settle()
+		old := w.runPod("files", definition("read_file", readOnly))
+		w.settleEnforced(old)
+		before := w.deployment("files")
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
+		w.settleEnforced(old)
+		Expect(w.deployment("files").Generation).To(Equal(before.Generation), "a new registry document restarts nothing")
+
+		w.dispatchers.say(string(old.UID), func(s *registry.State) {
+			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "0123"}
+		})
+		w.settle()
+		after := w.deployment("files")
+		Expect(after.Generation).To(Equal(before.Generation + 1))
+		Expect(after.Spec.Template.Annotations).To(HaveKeyWithValue(render.AnnotationReferences, "0123"))
+		Expect(after.Spec.Template.Labels).To(Equal(before.Spec.Template.Labels), "it is no other revision: tools that differ are drift")
+
+		fresh := w.runPod("files", definition("read_file", readOnly))
+		change(w, fresh, func(p *corev1.Pod) { p.Annotations = after.Spec.Template.Annotations })
+		w.dispatchers.say(string(old.UID), func(s *registry.State) { s.References.Digest = "4567" })
+		w.settleEnforced(old, fresh)
+		Expect(w.deployment("files").Generation).To(Equal(after.Generation), "the pods of before are on their way out and are not asked")
+		w.restart()
+		rest := w.writes.count()
+		w.settle()
+		Expect(w.writes.since(rest)).To(BeEmpty())
+
+		w.dispatchers.say(string(fresh.UID), func(s *registry.State) {
+			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "89ab"}
+		})
+		w.settle()
+		Expect(w.deployment("files").Spec.Template.Annotations).To(HaveKeyWithValue(render.AnnotationReferences, "89ab"))
+
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.RestartOn = mcpv1alpha1.RestartOnNever })
+		w.settle()
+		pod := w.deployment("files").Spec.Template
+		Expect(pod.Annotations).NotTo(HaveKey(render.AnnotationReferences))
+		Expect(pod.Spec.Volumes).NotTo(ContainElement(HaveField("Secret", Not(BeNil()))), "the dispatcher no longer sees the Secret")
+	})
+
+	It("is named while it is missing, and the server recovers without a touch of its spec (mcp-lifecycle-operator 92)", func() {
+		w.create(w.server("files", withSecret))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		w.podStatus(pod, false, func(s *corev1.PodStatus) {
+			s.ContainerStatuses = []corev1.ContainerStatus{{Name: render.ContainerServer, State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: `secret "web" not found`},
+			}}}
+		})
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Accepted")).To(Equal("False/ReferenceNotFound"))
+		Expect(message(s.Status.Conditions, "Ready")).To(ContainSubstring(`secret "web" not found`))
+
+		w.podStatus(pod, true, func(s *corev1.PodStatus) { s.ContainerStatuses = nil })
+		w.settleEnforced(pod)
+		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+	})
+})
