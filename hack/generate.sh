@@ -2,7 +2,7 @@
 # Copyright 2026 The Toolgate Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates deep copies, CRDs, roles and the API reference from the Go types.
+# Generates deep copies, CRDs, roles, admission policies and the API reference from the Go types.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOFLAGS="-trimpath -buildvcs=false"
@@ -14,5 +14,7 @@ tool controller-gen crd:generateEmbeddedObjectMeta=false paths=./api/... output:
 for crd in config/crd/bases/*.yaml; do hack/shorten-crd.sh "$crd"; done
 echo "controller-gen: roles"
 tool controller-gen rbac:roleName=toolgate-manager paths=./controllers/... output:rbac:dir=config/rbac
+echo "policies: config/admission"
+go run ./hack/policies
 echo "crd-ref-docs: docs/api.md"
 tool crd-ref-docs --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs.yaml --renderer=markdown --output-path=docs/api.md

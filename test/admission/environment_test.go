@@ -15,9 +15,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -25,9 +26,10 @@ import (
 )
 
 const (
-	root    = "../.."
-	crds    = root + "/config/crd/bases"
-	samples = root + "/config/samples"
+	root     = "../.."
+	crds     = root + "/config/crd/bases"
+	samples  = root + "/config/samples"
+	policies = root + "/config/admission"
 )
 
 // server is the API server that the tests of this package share; nil where there are no binaries for one.
@@ -35,6 +37,7 @@ var server *apiServer
 
 type apiServer struct {
 	client     client.Client
+	config     *rest.Config
 	kubectl    string
 	kubeconfig string
 }
@@ -78,6 +81,7 @@ func start(env *envtest.Environment, dir string) (*apiServer, error) {
 		return nil, fmt.Errorf("making a kubeconfig: %w", err)
 	}
 	s := &apiServer{
+		config:     cfg,
 		kubectl:    filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"),
 		kubeconfig: filepath.Join(dir, "kubeconfig"),
 	}
@@ -91,7 +95,7 @@ func start(env *envtest.Environment, dir string) (*apiServer, error) {
 		return nil, fmt.Errorf("waiting for the CRDs: %w\n%s", err, out)
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clientgoscheme.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}

@@ -217,12 +217,7 @@ func TestColumns(t *testing.T) {
 
 func (s *apiServer) create(t *testing.T, namespace, object string) *unstructured.Unstructured {
 	t.Helper()
-	u := &unstructured.Unstructured{}
-	if err := yaml.UnmarshalStrict([]byte(object), &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	u.SetAPIVersion(v1alpha1.GroupVersion.String())
-	u.SetNamespace(namespace)
+	u := parse(t, namespace, object)
 	if err := s.client.Create(context.Background(), u); err != nil {
 		t.Fatalf("creating %s: %v", u.GetName(), err)
 	}

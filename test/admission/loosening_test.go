@@ -4,214 +4,180 @@
 package admission
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/loosening"
 )
 
-// class says which change of a field loosens: lets something through that was not before. Whatever loosens will need a verb.
-type class string
-
-const (
-	// neutral: no change of it lets a call through or keeps one back.
-	neutral class = "neutral"
-	// revision: a change makes the server run something else, which loosens while it is Trusted.
-	revision class = "revision"
-	// either: a change can loosen, whichever way it goes: rules and networks look at the value.
-	either class = "either"
-	// more: a higher number loosens. moreOr0: so does 0, which lifts the bound.
-	more    class = "more"
-	moreOr0 class = "more, and 0 is the most"
-	// later: a later time loosens, and none is the latest.
-	later class = "later"
-	// adding: each added entry loosens. removing: each removed entry loosens.
-	adding   class = "adding"
-	removing class = "removing"
-)
-
-// looser lists the values of an enum from the strictest to the loosest.
-func looser(values ...string) class { return class(strings.Join(values, " < ")) }
-
-var (
-	denyAllow  = looser("Deny", "Allow")
-	strictness = looser("Enforce", "Warn", "Off")
-)
-
-// loosening classes every leaf of a spec. A list or map of objects is one leaf.
-var loosening = map[string]class{
-	"MCPServer.description":  neutral,
-	"MCPServer.domain":       either,
-	"MCPServer.capabilities": either,
-	"MCPServer.state":        neutral,
-
-	"MCPServer.container.image":           revision,
-	"MCPServer.container.imagePullPolicy": neutral,
-	"MCPServer.container.command":         revision,
-	"MCPServer.container.args":            revision,
-	"MCPServer.container.workingDir":      revision,
-	"MCPServer.container.env":             revision,
-	"MCPServer.container.envFrom":         revision,
-	"MCPServer.container.resources":       neutral,
-	"MCPServer.container.volumeMounts":    revision,
-	"MCPServer.container.livenessProbe":   neutral,
-	"MCPServer.container.readinessProbe":  neutral,
-	"MCPServer.container.startupProbe":    neutral,
-
-	"MCPServer.container.securityContext.runAsUser":      either,
-	"MCPServer.container.securityContext.runAsGroup":     either,
-	"MCPServer.container.securityContext.rootFilesystem": looser("ReadOnly", "ReadWrite"),
-
-	"MCPServer.remote.url":               revision,
-	"MCPServer.remote.headersFrom":       revision,
-	"MCPServer.remote.caBundleFrom.name": revision,
-	"MCPServer.remote.caBundleFrom.key":  revision,
-	"MCPServer.transport.type":           revision,
-	"MCPServer.transport.port":           revision,
-	"MCPServer.transport.path":           revision,
-	"MCPServer.transport.isolation":      looser("Session", "Shared"),
-
-	"MCPServer.replicas":                                neutral,
-	"MCPServer.restartOn":                               neutral,
-	"MCPServer.scaling":                                 neutral,
-	"MCPServer.rollout.type":                            neutral,
-	"MCPServer.rollout.maxUnavailable":                  neutral,
-	"MCPServer.rollout.maxSurge":                        neutral,
-	"MCPServer.rollout.progressDeadlineSeconds":         neutral,
-	"MCPServer.pod.affinity":                            neutral,
-	"MCPServer.pod.topologySpreadConstraints":           neutral,
-	"MCPServer.pod.runtimeClassName":                    either,
-	"MCPServer.pod.priorityClassName":                   neutral,
-	"MCPServer.pod.labels":                              either,
-	"MCPServer.pod.annotations":                         either,
-	"MCPServer.pod.serviceAccountName":                  either,
-	"MCPServer.pod.imagePullSecrets":                    neutral,
-	"MCPServer.pod.volumes":                             revision,
-	"MCPServer.pod.nodeSelector":                        neutral,
-	"MCPServer.pod.tolerations":                         neutral,
-	"MCPServer.pod.terminationGracePeriodSeconds":       neutral,
-	"MCPServer.pod.securityContext.fsGroup":             either,
-	"MCPServer.pod.securityContext.fsGroupChangePolicy": neutral,
-	"MCPServer.pod.securityContext.supplementalGroups":  adding,
-	"MCPServer.pod.securityContext.seccompProfile":      either,
-	"MCPServer.dispatcher.resources":                    neutral,
-	"MCPServer.dispatcher.logLevel":                     neutral,
-	"MCPServer.service.type":                            looser("ClusterIP", "NodePort", "LoadBalancer"),
-	"MCPServer.service.annotations":                     either,
-	"MCPServer.service.port":                            neutral,
-
-	"MCPServer.timeoutSeconds":            more,
-	"MCPServer.limits.requestsPerMinute":  moreOr0,
-	"MCPServer.limits.maxConcurrent":      more,
-	"MCPServer.limits.maxSessions":        more,
-	"MCPServer.limits.sessionIdleSeconds": more,
-	"MCPServer.limits.maxRequestBytes":    more,
-	"MCPServer.limits.maxResponseBytes":   more,
-	"MCPServer.health.intervalSeconds":    neutral,
-	"MCPServer.health.timeoutSeconds":     neutral,
-	"MCPServer.health.failureThreshold":   neutral,
-	"MCPServer.discovery.ttlSeconds":      more,
-	"MCPServer.discovery.pinning":         looser("Manual", "PerRevision", "Off"),
-
-	"MCPServer.trust.state":               looser("Untrusted", "Trusted"),
-	"MCPServer.trust.expiresAt":           later,
-	"MCPServer.trust.reason":              neutral,
-	"MCPServer.trust.maxStalenessSeconds": moreOr0,
-	"MCPServer.gating.destructive":        looser("Block", "Confirm"),
-	"MCPServer.confirm.by":                looser("Approver", "Caller"),
-	"MCPServer.confirm.ttlSeconds":        more,
-	"MCPServer.gating.unannotated":        looser("Destructive", "Safe"),
-	"MCPServer.gating.scope":              looser("Mutating", "Destructive"),
-	"MCPServer.gating.blockedTools":       looser("Hide", "List"),
-
-	"MCPServer.expose.tools":                   denyAllow,
-	"MCPServer.expose.resources":               denyAllow,
-	"MCPServer.expose.prompts":                 denyAllow,
-	"MCPServer.expose.completions":             denyAllow,
-	"MCPServer.passthrough":                    adding,
-	"MCPServer.clientFeatures.sampling":        denyAllow,
-	"MCPServer.clientFeatures.samplingTools":   denyAllow,
-	"MCPServer.clientFeatures.elicitationForm": denyAllow,
-	"MCPServer.clientFeatures.elicitationUrl":  denyAllow,
-	"MCPServer.clientFeatures.roots":           denyAllow,
-	"MCPServer.validation.arguments":           strictness,
-	"MCPServer.validation.results":             strictness,
-	"MCPServer.validation.formats":             looser("Assert", "Annotate"),
-	"MCPServer.telemetry.otlpEndpoint":         neutral,
-	"MCPServer.audit.payloads":                 neutral,
-	"MCPServer.audit.redact":                   neutral,
-	"MCPServer.audit.onFailure":                looser("Block", "BlockDestructive", "Continue"),
-	"MCPServer.ruleSets":                       removing,
-
-	"MCPTool.serverRef.name":        neutral,
-	"MCPTool.toolName":              neutral,
-	"MCPTool.state":                 looser("Disabled", "Enabled"),
-	"MCPTool.timeoutSeconds":        more,
-	"MCPTool.hints.destructive":     looser("True", "False"),
-	"MCPTool.hints.readOnly":        looser("False", "True"),
-	"MCPTool.hints.idempotent":      either,
-	"MCPTool.hints.openWorld":       either,
-	"MCPTool.pin.digest":            either,
-	"MCPTool.contract.version":      either,
-	"MCPTool.contract.deprecatedIn": either,
-	"MCPTool.ruleSets":              removing,
-
-	"RuleSet.type":               either,
-	"RuleSet.priority":           either,
-	"RuleSet.enforcement":        looser("Enforce", "Audit"),
-	"RuleSet.format":             either,
-	"RuleSet.servers.names":      removing,
-	"RuleSet.servers.selector":   either,
-	"RuleSet.tools.names":        removing,
-	"RuleSet.tools.destructive":  looser("Any", "Only"),
-	"RuleSet.callers.names":      removing,
-	"RuleSet.callers.namespaces": removing,
-	"RuleSet.callers.groups":     removing,
-	"RuleSet.methods":            removing,
-	"RuleSet.rules":              either,
+// walk changes fields of one kind as two users: one who may write the kind and no more, and one who has its verb besides.
+type walk struct {
+	server    *apiServer
+	guard     loosening.Guard
+	namespace string
+	plain     client.Client
+	entitled  client.Client
+	count     atomic.Int64
 }
 
-func TestEveryFieldIsClassed(t *testing.T) {
-	seen := map[string]bool{}
-	for _, crd := range readCRDs(t) {
-		spec := schemaOf(crd).Properties["spec"]
-		visit(crd.Spec.Names.Kind, &spec, func(path string, s *apiextensionsv1.JSONSchemaProps) {
-			if strings.ContainsAny(path, "[{") || below(path) || len(s.Properties) > 0 && !whole(path) {
-				return
-			}
-			seen[path] = true
-			got, ok := loosening[path]
-			if !ok {
-				t.Errorf("%s is in no class: say in this table which change of it loosens", path)
-			}
-			if values := strings.Split(string(got), " < "); len(values) > 1 && !sameValues(values, s.Enum) {
-				t.Errorf("%s: the class %q does not have the values of the enum %s", path, got, s.Enum)
+func newWalk(t *testing.T, g loosening.Guard) *walk {
+	s := need(t)
+	w := &walk{server: s, guard: g, namespace: s.namespace(t)}
+	s.install(t)
+	w.plain = s.as(t, w.namespace, "plain", "toolgate-view", "toolgate-edit")
+	w.entitled = s.as(t, w.namespace, "entitled", "toolgate-view", "toolgate-edit", g.Role)
+	return w
+}
+
+// TestEveryLooseningChangeNeedsItsVerb walks every field of MCPServer and MCPTool through its values, on create and on update:
+// what loosens is refused to whoever has no verb, and all else is accepted.
+func TestEveryLooseningChangeNeedsItsVerb(t *testing.T) {
+	for _, g := range loosening.Guards {
+		w := newWalk(t, g)
+		t.Run(g.Kind, func(t *testing.T) {
+			for _, key := range slices.Sorted(maps.Keys(loosening.Table)) {
+				path, mine := strings.CutPrefix(key, g.Kind+".")
+				if !mine {
+					continue
+				}
+				t.Run(path, func(t *testing.T) {
+					t.Parallel()
+					for i, base := range basesOf(g.Kind, path, loosening.Table[key]) {
+						w.field(t, path, loosening.Table[key], base, i == 0)
+					}
+				})
 			}
 		})
+		t.Logf("%s: %d changes", g.Kind, w.count.Load())
 	}
-	for path := range loosening {
-		if !seen[path] {
-			t.Errorf("%s is classed and is no field", path)
+}
+
+// field creates an object with each value of a field, and changes each into each other. Bases beside the first one loosen by
+// themselves when they are created.
+func (w *walk) field(t *testing.T, path string, class loosening.Class, base map[string]any, first bool) {
+	values := valuesOf(t, w.guard.Kind, path, class)
+	for i, from := range values {
+		before := w.object(base, path, from)
+		if first {
+			w.change(t, path, class, nil, before)
+		}
+		if err := w.server.client.Create(context.Background(), before); err != nil {
+			t.Fatalf("%s = %v: %v", path, from, err)
+		}
+		for j, to := range values {
+			// What never loosens is told by its neighbours alone.
+			if i != j && (class != loosening.Neutral || j == (i+1)%len(values)) {
+				after := before.DeepCopy()
+				set(after.Object["spec"].(map[string]any), path, to)
+				w.change(t, path, class, before, after)
+			}
 		}
 	}
-	t.Logf("%d fields classed", len(loosening))
 }
 
-// whole reports objects of Kubernetes' own types, which are one leaf here.
-func whole(path string) bool {
-	return strings.HasSuffix(path, ".resources") || strings.HasSuffix(path, ".pod.affinity") || strings.HasSuffix(path, "Probe") || strings.HasSuffix(path, ".servers.selector")
-}
-
-func below(path string) bool {
-	return strings.Contains(path, ".resources.") || strings.Contains(path, ".pod.affinity.") || strings.Contains(path, "Probe.") || strings.Contains(path, ".servers.selector.")
-}
-
-func sameValues(values []string, enum []apiextensionsv1.JSON) bool {
-	var have []string
-	for _, v := range enum {
-		have = append(have, strings.Trim(string(v.Raw), `"`))
+// change writes an object without storing it, as both users.
+func (w *walk) change(t *testing.T, path string, class loosening.Class, before, after *unstructured.Unstructured) {
+	t.Helper()
+	w.count.Add(1)
+	what := fmt.Sprintf("%s created as %v", path, get(specOfAny(after), path))
+	if before != nil {
+		what = fmt.Sprintf("%s from %v to %v", path, get(specOfAny(before), path), get(specOfAny(after), path))
 	}
-	slices.Sort(have)
-	return slices.Equal(slices.Sorted(slices.Values(values)), have)
+	write := func(c client.Client) error {
+		if before == nil {
+			return c.Create(context.Background(), after.DeepCopy(), client.DryRunAll)
+		}
+		return c.Update(context.Background(), after.DeepCopy(), client.DryRunAll)
+	}
+	err := write(w.plain)
+	if !loosens(t, w.guard.Kind, path, class, specOfAny(before), specOfAny(after)) {
+		if err != nil {
+			t.Errorf("%s loosens nothing and is refused: %v", what, err)
+		}
+		return
+	}
+	switch {
+	case err == nil:
+		t.Errorf("%s loosens and is accepted from somebody without the verb %s", what, w.guard.Verb)
+	case !apierrors.IsForbidden(err):
+		t.Errorf("%s: want it forbidden, got: %v", what, err)
+	default:
+		for _, want := range []string{
+			"spec." + path, "the verb " + w.guard.Verb + " on " + w.guard.Resource + ".mcp.toolgate.dev",
+			"kubectl -n " + w.namespace + " create rolebinding", "--clusterrole=" + w.guard.Role + " --user=plain",
+		} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: the refusal does not say %q: %v", what, want, err)
+			}
+		}
+	}
+	if err := write(w.entitled); err != nil {
+		t.Errorf("%s is refused to somebody with the verb %s: %v", what, w.guard.Verb, err)
+	}
+}
+
+var serial atomic.Int64
+
+// object is a new object of the kind with one field set.
+func (w *walk) object(base map[string]any, path string, value any) *unstructured.Unstructured {
+	spec := (&unstructured.Unstructured{Object: base}).DeepCopy().Object
+	name := fmt.Sprintf("s%d", serial.Add(1))
+	if w.guard.Kind == loosening.KindMCPTool {
+		set(spec, "serverRef.name", name)
+		name += "." + strings.ReplaceAll(spec["toolName"].(string), "_", "-")
+	}
+	if path != "serverRef.name" {
+		set(spec, path, value)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": w.guard.Kind,
+		"metadata": map[string]any{"name": name, "namespace": w.namespace}, "spec": spec,
+	}}
+}
+
+func specOfAny(u *unstructured.Unstructured) map[string]any {
+	if u == nil {
+		return nil
+	}
+	return u.Object["spec"].(map[string]any)
+}
+
+// set writes a value at a path, or takes it away where it is nil.
+func set(m map[string]any, path string, value any) {
+	if value == nil {
+		unstructured.RemoveNestedField(m, strings.Split(path, ".")...)
+		return
+	}
+	if err := unstructured.SetNestedField(m, value, strings.Split(path, ".")...); err != nil {
+		panic(err)
+	}
+}
+
+func get(m map[string]any, path string) any {
+	v, _, _ := unstructured.NestedFieldNoCopy(m, strings.Split(path, ".")...)
+	return v
+}
+
+// decodeSpec reads YAML as a client of the API server has it, with whole numbers as int64.
+func decodeSpec(text string) map[string]any {
+	u := &unstructured.Unstructured{}
+	data, err := yaml.YAMLToJSON([]byte("{apiVersion: v1, kind: List, spec: " + text + "}"))
+	if err != nil {
+		panic(err)
+	}
+	if err := u.UnmarshalJSON(data); err != nil {
+		panic(err)
+	}
+	return u.Object["spec"].(map[string]any)
 }
