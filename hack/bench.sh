@@ -4,7 +4,8 @@
 #
 # Measures the dispatcher beside its server alone and beside other proxies, in
 # one run; docs/benchmarks.md says how. BENCH=full takes all combinations;
-# ONLY=regexp measures some targets; PEERS=none leaves the proxies from npm out.
+# ONLY=regexp measures some targets; PEERS=none leaves the proxies from npm out;
+# PROFILE=1 profiles the dispatchers under one load instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,5 +19,6 @@ if [[ ${PEERS:-} != none ]]; then
 	peers=$(hack/image/npm.sh bench-peers.txt | tail -n 1)
 	flags+=(--peers "$peers")
 fi
+[[ -z ${PROFILE:-} ]] || flags+=(--profile)
 [[ ${BENCH:-} != full ]] || flags+=(--full)
 exec "$bin/bench" "${flags[@]}"

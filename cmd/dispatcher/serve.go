@@ -33,7 +33,7 @@ type serveFlags struct {
 	registry, revision          string
 	listen, adminListen, probe  string
 	launchSocket, logLevel, dir string
-	peers                       string
+	peers, profile              string
 	references, baseline        string
 	stdio, webSocket            bool
 	drainTimeout                time.Duration
@@ -57,6 +57,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn, error")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 0, "how long a drain waits for calls in flight; 0 is 50s with --probe-listen, 5s without")
+	flags.StringVar(&f.profile, "profile", "", "`folder` for profiles of the processor's time and of memory, in the form of pprof, written at the end")
 	flags.Var(&f.allowHosts, "allow-host", "another host `name` by which clients reach this; may be repeated")
 	flags.Var(&f.allowOrigins, "allow-origin", "another `origin` of web pages that may call, such as https://app.example.org; may be repeated")
 	if err := parse(flags, args, e); err != nil {
@@ -126,7 +127,7 @@ func serve(ctx context.Context, args []string, e env) error {
 	defer signal.Stop(broken)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	return dispatcher.New(options).Run(ctx)
+	return profiled(ctx, f.profile, dispatcher.New(options).Run)
 }
 
 func closeLogged(log *slog.Logger, c io.Closer) {

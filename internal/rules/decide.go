@@ -51,7 +51,7 @@ func decide(sets []*Compiled, in Input, trace bool) Decision {
 	v := verdict{a: expression.NewActivation(&in), trace: trace}
 	for _, c := range sets {
 		if c.Governs(in.Tool, in.Call.Method) {
-			c.findings(v.a, &in.Caller, v.take)
+			c.findings(&in.Caller, &v)
 		}
 	}
 	sortHits(v.d.Warnings)
@@ -70,7 +70,8 @@ type verdict struct {
 	failed  finding          // the strictest that failed and settles nothing: the verdict is at least its action
 }
 
-func (v *verdict) take(f finding) {
+// take must not keep f: most findings have no effect, and cost nothing then.
+func (v *verdict) take(f *finding) {
 	if v.trace {
 		v.d.Trace = append(v.d.Trace, f.hit(v.a))
 	}
@@ -86,14 +87,14 @@ func (v *verdict) take(f finding) {
 		v.d.Warnings = append(v.d.Warnings, f.hit(v.a))
 	}
 	if !f.settles() {
-		if v.failed.set == nil || cmp.Or(cmp.Compare(strictness(v.failed.action()), strictness(f.action())), before(&f, &v.failed)) < 0 {
-			v.failed = f
+		if v.failed.set == nil || cmp.Or(cmp.Compare(strictness(v.failed.action()), strictness(f.action())), before(f, &v.failed)) < 0 {
+			v.failed = *f
 		}
 		return
 	}
 	place := &v.winners[class(f.set.set.Type)]
-	if place.set == nil || before(&f, place) < 0 {
-		*place = f
+	if place.set == nil || before(f, place) < 0 {
+		*place = *f
 	}
 }
 

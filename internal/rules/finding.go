@@ -51,22 +51,22 @@ type finding struct {
 
 // findings evaluates every rule of a set on one call of a caller. Where nobody knows whether the caller is one whom the set
 // selects, a rule that applies counts as one that failed: it restricts, and lifts nothing.
-func (c *Compiled) findings(a *expression.Activation, caller *expression.CallerInfo, take func(finding)) {
+func (c *Compiled) findings(caller *expression.CallerInfo, v *verdict) {
 	selected, unsure := c.set.Callers.selects(caller)
 	if !selected {
 		return
 	}
 	if c.broken != "" {
-		take(finding{set: c, outcome: Failed, err: brokenError(c.broken)})
+		v.take(&finding{set: c, outcome: Failed, err: brokenError(c.broken)})
 		return
 	}
 	for i := range c.rules {
-		f := c.rules[i].evaluate(a)
+		f := c.rules[i].evaluate(v.a)
 		f.set = c
 		if unsure != nil && f.outcome == Applied {
 			f.outcome, f.err = Failed, unsure
 		}
-		take(f)
+		v.take(&f)
 	}
 }
 

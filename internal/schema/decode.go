@@ -41,15 +41,17 @@ type shape struct {
 
 // decoder reads strict JSON into the tree that the validator takes (map[string]any, []any, string, json.Number, bool,
 // nil), in one pass with the limits on depth and numbers.
+//
+// What it gives are pieces of one copy of the text: a copy of each would be most of what it takes.
 type decoder struct {
-	data  []byte
+	data  string
 	pos   int
 	shape shape
 }
 
 // decode reads one JSON value. Errors are errSyntax or *limitError.
 func decode(data []byte) (any, *shape, error) {
-	d := decoder{data: data, shape: shape{bytes: len(data)}}
+	d := decoder{data: string(data), shape: shape{bytes: len(data)}}
 	v, err := d.whole()
 	return v, &d.shape, err
 }
@@ -115,7 +117,7 @@ func (d *decoder) value(depth int) (any, error) {
 }
 
 func (d *decoder) literal(want string) error {
-	if !strings.HasPrefix(string(d.data[d.pos:min(len(d.data), d.pos+len(want))]), want) {
+	if !strings.HasPrefix(d.data[d.pos:], want) {
 		return errSyntax
 	}
 	d.pos += len(want)
@@ -182,10 +184,10 @@ func (d *decoder) str() (string, error) {
 		case '"':
 			d.pos++
 			if !escaped {
-				return string(d.data[start+1 : d.pos-1]), nil
+				return d.data[start+1 : d.pos-1], nil
 			}
 			var s string
-			if err := json.Unmarshal(d.data[start:d.pos], &s); err != nil {
+			if err := json.Unmarshal([]byte(d.data[start:d.pos]), &s); err != nil {
 				return "", errSyntax
 			}
 			return s, nil
@@ -200,14 +202,14 @@ func (d *decoder) str() (string, error) {
 // number reads the number that starts at pos, as it is written.
 func (d *decoder) number() (any, error) {
 	text, digits, exponent := d.numberText()
-	if !json.Valid(text) || digits == 0 {
+	if !json.Valid([]byte(text)) || digits == 0 {
 		return nil, errSyntax
 	}
 	if digits > MaxNumberDigits {
 		return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number of more than %d digits", MaxNumberDigits)}
 	}
 	if len(exponent) > 0 {
-		exp, err := strconv.Atoi(string(exponent))
+		exp, err := strconv.Atoi(exponent)
 		if err != nil || exp > MaxExponent || exp < -MaxExponent {
 			return nil, &limitError{reason: ReasonNumber, text: fmt.Sprintf("is a number with an exponent beyond %d", MaxExponent)}
 		}
@@ -216,7 +218,7 @@ func (d *decoder) number() (any, error) {
 }
 
 // numberText takes all characters that a number may have, counts the digits before the exponent, and gives the exponent.
-func (d *decoder) numberText() (text []byte, digits int, exponent []byte) {
+func (d *decoder) numberText() (text string, digits int, exponent string) {
 	start, expAt := d.pos, -1
 	for ; d.pos < len(d.data); d.pos++ {
 		c := d.data[d.pos]
@@ -259,7 +261,7 @@ func pointer(tokens []string) string {
 // Decode reads one instance, which must have been accepted by jsonrpc.Check, into map[string]any, []any, string,
 // json.Number, bool and nil, within MaxDepth, MaxNumberDigits and MaxExponent. The error says where a limit is broken.
 func Decode(instance []byte) (any, error) {
-	d := decoder{data: instance} // not by decode, whose shape would outlive it
+	d := decoder{data: string(instance)} // not by decode, whose shape would outlive it
 	v, err := d.whole()
 	if err == nil {
 		return v, nil

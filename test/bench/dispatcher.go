@@ -111,6 +111,13 @@ func (w *world) dispatcher(ctx context.Context, t *target, doc *registry.Documen
 		return err
 	}
 	args := []string{"serve", "--registry", t.file, "--log-level", "error"}
+	if w.options.profile {
+		folder, err := w.profileOf(t)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--profile", folder)
+	}
 	for _, one := range []struct {
 		flag string
 		into *string

@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.peers, "peers", "", "`folder` of the proxies from npm; empty leaves them out")
 	flags.StringVar(&o.out, "out", "", "`folder` for the result (required)")
 	flags.BoolVar(&o.full, "full", false, "all combinations, and longer")
+	flags.BoolVar(&o.profile, "profile", false, "profile the dispatchers under one load, and print where time and memory go")
 	flags.StringVar(&o.only, "only", "", "`regexp` of targets to measure")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +20,7 @@ import (
 // options are those of one run.
 type options struct {
 	dispatcher, peers, out, only string
-	full                         bool
+	full, profile                bool
 }
 
 // plan is how long a run takes.
@@ -30,6 +31,9 @@ type plan struct {
 }
 
 func (o options) plan() plan {
+	if o.profile {
+		return plan{warm: time.Second, long: 8 * time.Second, rounds: 1, loads: []load{{1 << 10, 1}}}
+	}
 	if !o.full {
 		return plan{warm: 300 * time.Millisecond, long: 1500 * time.Millisecond, rounds: 1, loads: []load{
 			{1 << 10, 1}, {1 << 10, 8}, {1 << 10, 32}, {1 << 10, 128}, {100 << 10, 1}, {100 << 10, 32}, {5 << 20, 1}}}
@@ -101,7 +105,7 @@ func measure(ctx context.Context, o options) error {
 	if result.Thousand, err = w.thousand(ctx); err != nil {
 		return err
 	}
-	return result.write(o.out)
+	return errors.Join(result.write(o.out), w.profiles(ctx))
 }
 
 func (t *target) full() string { return t.name + " (" + t.transport + ")" }

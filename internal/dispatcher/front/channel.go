@@ -204,12 +204,12 @@ func (c *channel) begin(in *incoming) {
 	if s == nil {
 		return
 	}
-	done := s.Use()
+	s.Enter()
 	c.mu.Lock()
 	c.session = s
 	c.mu.Unlock()
 	go func() {
-		defer done()
+		defer s.Leave()
 		<-s.Done() // with its connection to the server, or as the channel ends
 		c.finish()
 	}()
@@ -280,15 +280,16 @@ func (r *channelReply) EventOnce(message []byte) bool { return r.out.PushOnce(me
 func (r *channelReply) Live() bool                    { return r.out.Carried() }
 func (r *channelReply) Streams() bool                 { return true }
 func (r *channelReply) Resumable(*stream.Store, bool) {}
-func (r *channelReply) Patience() (stop func() bool)  { return func() bool { return true } }
+func (r *channelReply) Patience() *time.Timer         { return nil }
 func (r *channelReply) Withhold()                     {}
 func (r *channelReply) Accepted()                     {}
 func (r *channelReply) Header() http.Header           { return http.Header{} }
 
 // Answer gives a client up that does not read what it asks for.
-func (r *channelReply) Answer(_ int, message []byte) {
+func (r *channelReply) Answer(_ int, message []byte) (kept bool) {
 	if !r.quiet && !r.out.Answer(message) {
 		r.h.Metrics.Dropped("slow_client")
 		r.out.Finish(nil)
 	}
+	return true
 }

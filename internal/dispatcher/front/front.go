@@ -140,7 +140,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s := h.sessionOf(w, r); s != nil {
-		defer s.Use()()
+		s.Enter()
+		defer s.Leave()
 		h.carry(s, w, r)
 	}
 }

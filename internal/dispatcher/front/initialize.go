@@ -32,7 +32,8 @@ func (h *Handler) initialize(in *incoming, on *stream.Stream) *session.Session {
 		h.refuse(in, refusal)
 		return nil
 	}
-	defer s.Use()()
+	s.Enter()
+	defer s.Leave()
 	in.reply.Header().Set(HeaderSession, s.ID)
 	h.sendResult(in, h.welcome(s))
 	return s

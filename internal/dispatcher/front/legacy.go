@@ -72,7 +72,8 @@ func (h *Handler) legacy(in *incoming) {
 		h.refuse(in, sessionNotFound())
 		return
 	}
-	defer s.Use()()
+	s.Enter()
+	defer s.Leave()
 	h.within(s, in)
 }
 
@@ -102,20 +103,21 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	c := &session.Call{Reply: in.reply, Hold: request.Deadline.Hold, Trace: &request.Trace}
-	ctx, finish, ok := s.Begin(in.ID, c)
+	c := &in.call
+	*c = session.Call{Reply: in.reply, Deadline: &request.Deadline, Trace: &request.Trace}
+	ctx, ok := s.Begin(in.ID, c)
 	if !ok {
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "IDInUse", Path: "/id",
 			Message: "A request with this id is still under way in this session."})
 		return
 	}
-	defer finish()
+	defer s.Finish(c)
 	if in.begun != nil {
 		in.begun()
 	}
 	in.reply.Resumable(s.Streams(), s.Primed())
 	request.Source, request.Owner, in.session = s, c, true
-	request.Client.Ask = c.Ask
+	request.Client.Asker, request.Cancel = c, c.Cancel
 	h.do(ctx, in, request)
 }
 

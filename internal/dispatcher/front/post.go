@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
+	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
@@ -34,11 +37,11 @@ type reply interface {
 	Streams() bool
 	// Resumable says where the client may take up what a broken connection did not bring.
 	Resumable(store *stream.Store, primed bool)
-	// Patience keeps a client that waits for long from giving up, until it is stopped.
-	Patience() (stop func() bool)
-	// Answer ends the reply, with an HTTP status where there is such a thing; Withhold ends it without an answer, and
-	// Accepted is for what wants none.
-	Answer(status int, message []byte)
+	// Patience keeps a client that waits for long from giving up, until it is stopped; nil where clients wait.
+	Patience() *time.Timer
+	// Answer ends the reply, with an HTTP status where there is such a thing, and reports whether it keeps the message's
+	// memory; Withhold ends it without an answer, and Accepted is for what wants none.
+	Answer(status int, message []byte) (kept bool)
 	Withhold()
 	Accepted()
 	// Header is what goes before an answer.
@@ -57,6 +60,15 @@ type incoming struct {
 	modern  bool
 	session bool   // the message belongs to a session
 	begun   func() // called once a request can be cancelled; nil where nobody waits for that
+	request pipeline.Request
+	call    session.Call
+}
+
+// posted is one message over HTTP with all that it needs until it is answered, in one piece of memory.
+type posted struct {
+	incoming
+	message  jsonrpc.Message
+	response response.Response
 }
 
 // header gives a header of the HTTP request, empty where there is none.
@@ -71,22 +83,25 @@ func (m *incoming) header(name string) string {
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	limit := h.Pipeline.Limits().MaxRequestBytes
 	body, problem := edge.ReadBody(w, r, limit)
-	over := h.Pipeline.Admit(edge.Address(r))
+	address := edge.Address(r)
+	over := h.Pipeline.Admit(address)
 	if problem != nil {
 		h.refuseHTTP(w, problem.Status, problem.Refusal)
 		return
 	}
 	h.Metrics.Received(len(body))
-	m, err := jsonrpc.Parse(body, jsonrpc.Limits{MaxBytes: limit})
-	response := response.New(w, r)
-	in := &incoming{Message: &m, ctx: r.Context(), http: r, address: edge.Address(r), reply: response}
-	if err != nil {
+	p := &posted{incoming: incoming{ctx: r.Context(), http: r, address: address}}
+	p.response.To(w, r)
+	in := &p.incoming
+	in.Message, in.reply = &p.message, &p.response
+	var err error
+	if p.message, err = jsonrpc.Parse(body, jsonrpc.Limits{MaxBytes: limit}); err != nil {
 		h.refuse(in, parseRefusal(in, err))
 		return
 	}
-	in.modern = m.Kind != jsonrpc.Response && m.MetaMember(metaVersion) != nil
-	switch {
-	case !response.Accepts.JSON && !response.Accepts.EventStream:
+	in.modern = in.Kind != jsonrpc.Response && in.MetaMember(metaVersion) != nil
+	switch accepts := p.response.Accepts; {
+	case !accepts.JSON && !accepts.EventStream:
 		h.refuseAs(in, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
 			Message: "Answers are application/json or text/event-stream. Accept both."})
 	case over != nil:
@@ -154,9 +169,9 @@ func (h *Handler) sendError(in *incoming, refusal *policy.Refusal, traceID strin
 	h.send(in, status, jsonrpc.AppendError(nil, in.ID, refusal.JSONRPC(h.Pipeline.ServerName(), traceID)))
 }
 
-func (h *Handler) send(in *incoming, status int, message []byte) {
+func (h *Handler) send(in *incoming, status int, message []byte) (kept bool) {
 	h.Metrics.Sent(len(message))
-	in.reply.Answer(status, message)
+	return in.reply.Answer(status, message)
 }
 
 // statusOf is the HTTP status of an error that the server itself gave: the modern revision binds some codes to one.
@@ -172,9 +187,20 @@ func statusOf(in *incoming, code int64) int {
 	return http.StatusOK
 }
 
+// messages are for answers that nobody keeps: their memory would be most of what a call takes.
+var messages = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooled bounds what an answer leaves behind for the next, in bytes.
+const maxPooled = 64 << 10
+
 func (h *Handler) sendResult(in *incoming, result []byte) {
-	message := make([]byte, 0, len(result)+len(in.ID.Raw())+40)
-	h.send(in, http.StatusOK, jsonrpc.AppendResponse(message, in.ID, result))
+	memory := messages.Get().(*[]byte)
+	message := jsonrpc.AppendResponse(slices.Grow((*memory)[:0], len(result)+len(in.ID.Raw())+40), in.ID, result)
+	if kept := h.send(in, http.StatusOK, message); kept || cap(message) > maxPooled {
+		return
+	}
+	*memory = message
+	messages.Put(memory)
 }
 
 // request is a client's request as the pipeline takes it. The refusal says what its params lack.
@@ -182,7 +208,8 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*pipe
 	call, refusal := pipeline.Describe(in.Message)
 	call.ProtocolVersion, call.Client = version, c.Claimed
 	traceparent, _ := jsonrpc.String(in.MetaMember("traceparent"))
-	request := &pipeline.Request{
+	request := &in.request
+	*request = pipeline.Request{
 		Call: call, Params: pipeline.Forwardable(in.Message), ID: in.ID.Raw(), Trace: pipeline.NewTrace(traceparent),
 		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
 		Client: pipeline.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
@@ -218,7 +245,9 @@ func (h *Handler) progressTo(r reply, token []byte) func([]byte) {
 
 // do carries a request through the pipeline and answers the client.
 func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Request) {
-	defer in.reply.Patience()()
+	if timer := in.reply.Patience(); timer != nil {
+		defer timer.Stop()
+	}
 	answer := h.Pipeline.Do(ctx, request)
 	if answer.Refusal != nil && answer.Refusal.Reason == pipeline.ReasonDraining && in.session {
 		answer.Refusal = sessionNotFound() // so that the client begins another, which another replica answers

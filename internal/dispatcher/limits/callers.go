@@ -112,31 +112,43 @@ func (l *Callers) Admit(address string, perMinute int) *policy.Refusal {
 	return Refuse("RequestsPerMinute", fmt.Sprintf("More than %d requests a minute. Wait some seconds and try again.", perMinute))
 }
 
-// BeginCall counts one call of the caller; end is to be called once.
-func (l *Callers) BeginCall(address string, most int) (end func(), refusal *policy.Refusal) {
+// Place is one use of a caller that counts. The zero value is none.
+type Place struct {
+	callers *Callers
+	used    *int
+}
+
+// End gives the place back. It is to be called once.
+func (p Place) End() {
+	if p.callers == nil {
+		return
+	}
+	p.callers.mu.Lock()
+	defer p.callers.mu.Unlock()
+	*p.used--
+}
+
+// BeginCall counts one call of the caller.
+func (l *Callers) BeginCall(address string, most int) (Place, *policy.Refusal) {
 	return l.take(address, "MaxConcurrent", most, "calls at once", func(c *callerLimits) *int { return &c.calls })
 }
 
-// BeginSession counts one session of the caller; end is to be called once.
-func (l *Callers) BeginSession(address string, most int) (end func(), refusal *policy.Refusal) {
+// BeginSession counts one session of the caller.
+func (l *Callers) BeginSession(address string, most int) (Place, *policy.Refusal) {
 	return l.take(address, "MaxSessions", most, "sessions", func(c *callerLimits) *int { return &c.sessions })
 }
 
 // take counts one use under a limit.
-func (l *Callers) take(address, name string, limit int, what string, of func(*callerLimits) *int) (func(), *policy.Refusal) {
+func (l *Callers) take(address, name string, limit int, what string, of func(*callerLimits) *int) (Place, *policy.Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.caller(address, l.now())
 	used := of(c)
 	if *used >= limit {
-		return nil, Refuse(name, fmt.Sprintf("More than %d %s. End some and try again.", limit, what))
+		return Place{}, Refuse(name, fmt.Sprintf("More than %d %s. End some and try again.", limit, what))
 	}
 	*used++
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		*used--
-	}, nil
+	return Place{l, used}, nil
 }
 
 // Refuse is the refusal of what is over a limit.

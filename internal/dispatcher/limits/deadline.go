@@ -18,8 +18,8 @@ type Deadline struct {
 	holds int
 }
 
-// Start begins the time-out. over is called at its end, unless stop is called before.
-func (d *Deadline) Start(timeout time.Duration, over func()) (stop func()) {
+// Start begins the time-out. over is called at its end, unless Stop is called before.
+func (d *Deadline) Start(timeout time.Duration, over func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left, d.since = timeout, time.Now()
@@ -27,12 +27,14 @@ func (d *Deadline) Start(timeout time.Duration, over func()) (stop func()) {
 	if d.holds > 0 { // the server asked before it was called
 		d.timer.Stop()
 	}
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.timer.Stop()
-		d.timer = nil
-	}
+}
+
+// Stop ends the time-out that Start began.
+func (d *Deadline) Stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer.Stop()
+	d.timer = nil
 }
 
 // Hold stops the clock until the function that it gives is called.

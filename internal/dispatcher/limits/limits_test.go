@@ -33,7 +33,7 @@ func TestRateRefills(t *testing.T) {
 func TestCallersAreForgotten(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	callers := NewCallers(func() time.Time { return now })
-	end, _ := callers.BeginSession("keeps a session", 20)
+	place, _ := callers.BeginSession("keeps a session", 20)
 	for i := range sweepAt * 3 {
 		now = now.Add(2 * sweepEvery)
 		if callers.Admit(fmt.Sprint(i), 60) != nil {
@@ -46,7 +46,7 @@ func TestCallersAreForgotten(t *testing.T) {
 	if c := callers.callers["keeps a session"]; c == nil || c.sessions != 1 {
 		t.Error("a caller with a session was forgotten")
 	}
-	end()
+	place.End()
 }
 
 func TestFlight(t *testing.T) {
@@ -76,8 +76,8 @@ func TestDeadlineStandsStillWhileHeld(t *testing.T) {
 		var d Deadline
 		start := time.Now()
 		over := make(chan time.Duration, 1)
-		stop := d.Start(30*time.Second, func() { over <- time.Since(start) })
-		defer stop()
+		d.Start(30*time.Second, func() { over <- time.Since(start) })
+		defer d.Stop()
 		time.AfterFunc(10*time.Second, func() {
 			first, second := d.Hold(), d.Hold()
 			time.AfterFunc(time.Minute, first)
@@ -96,7 +96,8 @@ func TestDeadlineThatIsHeldBeforeItStarts(t *testing.T) {
 		release := d.Hold()
 		start := time.Now()
 		over := make(chan time.Duration, 1)
-		defer d.Start(30*time.Second, func() { over <- time.Since(start) })()
+		d.Start(30*time.Second, func() { over <- time.Since(start) })
+		defer d.Stop()
 		time.AfterFunc(time.Minute, release)
 		if got, want := <-over, 90*time.Second; got != want {
 			t.Errorf("over after %v, want %v", got, want)

@@ -61,17 +61,18 @@ type exchange struct {
 	confirming   bool // the answer asks for it
 }
 
-// holding is what a request uses: its place among the calls of its caller, and its connection. Each may be nil.
-type holding struct{ place, conn func() }
+// holding is what a request uses: its place among the calls of its caller, and its connection. Each may be none.
+type holding struct {
+	place limits.Place
+	conn  func()
+}
 
 // end gives everything back.
 func (h *holding) end() {
 	if h.conn != nil {
 		h.conn()
 	}
-	if h.place != nil {
-		h.place()
-	}
+	h.place.End()
 	*h = holding{}
 }
 
@@ -233,9 +234,13 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 	if x.questions != nil && x.era == upstream.Legacy {
 		return x.park(ctx, conn)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer x.Deadline.Start(x.timeout(), func() { cancel(errTimeout) })()
+	cancel := x.Cancel
+	if cancel == nil {
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+	}
+	x.Deadline.Start(x.timeout(), func() { cancel(errTimeout) })
+	defer x.Deadline.Stop()
 	start := x.Now()
 	x.sent = true
 	answer := x.rounds(ctx, conn)

@@ -21,8 +21,8 @@ type Client struct {
 	Info []byte
 	// Form says that the client can put a form before its person, whatever policy lets servers ask.
 	Form bool
-	// Ask asks at once (up to revision 2025-11-25); nil where the client's revision has no such thing.
-	Ask func(ctx context.Context, method string, params []byte) upstream.Reply
+	// Asker asks at once (up to revision 2025-11-25); nil where the client's revision has no such thing.
+	Asker Asker
 	// Rounds says that the client takes a result that asks for input, and continues in another request (2026-07-28). State
 	// and Responses are the raw requestState and inputResponses of one that continues another, nil if absent.
 	Rounds           bool
@@ -30,6 +30,11 @@ type Client struct {
 	// Dial gives a connection for this request alone, on which the server hears of the client's capabilities and asks
 	// handler. Nil where Source is all that there is.
 	Dial func(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error)
+}
+
+// Asker asks a client something while its request is under way. ctx bounds how long the client may take.
+type Asker interface {
+	Ask(ctx context.Context, method string, params []byte) upstream.Reply
 }
 
 // The members of params that continue a request (MCP 2026-07-28, Multi Round-Trip Requests).

@@ -77,7 +77,7 @@ func (x *exchange) note(outcome audit.Outcome) {
 // confirmable says whether the person at the client can be asked to confirm the request.
 func (x *exchange) confirmable() bool {
 	return x.engine.Snapshot().Document().Policy.Confirm.By == registry.ConfirmByCaller && takesInput(x.Call.Method) &&
-		x.Client.Form && (x.Client.Rounds || x.Client.Ask != nil)
+		x.Client.Form && (x.Client.Rounds || x.Client.Asker != nil)
 }
 
 // settle ends the request where the decision does: with its refusal, with a question for the person at the client, or because
@@ -115,7 +115,7 @@ func (x *exchange) confirmNow(ctx context.Context, question input.Question, aske
 	bounded, cancel := context.WithTimeout(ctx, x.confirmTTL())
 	defer cancel()
 	stop := x.tellOfWaiting()
-	reply := x.Client.Ask(bounded, question.Method, question.Params)
+	reply := x.Client.Asker.Ask(bounded, question.Method, question.Params)
 	stop()
 	switch {
 	case ctx.Err() != nil:

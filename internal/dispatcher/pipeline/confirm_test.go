@@ -229,7 +229,7 @@ func TestConfirmationWithinACall(t *testing.T) {
 			a := f.Do(ctx, &Request{
 				Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
 				Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
-				Client: Client{Form: true, Ask: func(ctx context.Context, method string, params []byte) upstream.Reply {
+				Client: Client{Form: true, Asker: askerFunc(func(ctx context.Context, method string, params []byte) upstream.Reply {
 					if method != "elicitation/create" || !strings.Contains(string(params), "remove") {
 						t.Errorf("asked %s %s", method, params)
 					}
@@ -237,7 +237,7 @@ func TestConfirmationWithinACall(t *testing.T) {
 						cancel(ErrGivenUp)
 					}
 					return tc.answer(ctx, f, t)
-				}},
+				})},
 			})
 			if reason(a) != tc.wantReason {
 				t.Errorf("%q %+v, want %q", reason(a), a, tc.wantReason)
@@ -258,10 +258,10 @@ func TestConfirmationThatNobodyGives(t *testing.T) {
 			Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
 			Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
 			Progress: func(params []byte) { progress = append(progress, string(params)) },
-			Client: Client{Form: true, Ask: func(ctx context.Context, _ string, _ []byte) upstream.Reply {
+			Client: Client{Form: true, Asker: askerFunc(func(ctx context.Context, _ string, _ []byte) upstream.Reply {
 				<-ctx.Done()
 				return upstream.Reply{Error: &jsonrpc.Error{}}
-			}},
+			})},
 		})
 		if reason(a) != reasonExpired || f.server.Received() != "" {
 			t.Errorf("%+v, the server received %q", a, f.server.Received())
@@ -273,4 +273,11 @@ func TestConfirmationThatNobodyGives(t *testing.T) {
 			t.Errorf("in a minute: %v", progress)
 		}
 	})
+}
+
+// askerFunc is a function as an Asker.
+type askerFunc func(ctx context.Context, method string, params []byte) upstream.Reply
+
+func (f askerFunc) Ask(ctx context.Context, method string, params []byte) upstream.Reply {
+	return f(ctx, method, params)
 }

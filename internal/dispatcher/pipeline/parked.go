@@ -97,7 +97,8 @@ func (x *exchange) park(ctx context.Context, conn upstream.Conn) Answer {
 	x.questions.Run(ctx, func(ctx context.Context) (upstream.Reply, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer x.Deadline.Start(timeout, func() { cancel(errTimeout) })()
+		x.Deadline.Start(timeout, func() { cancel(errTimeout) })
+		defer x.Deadline.Stop()
 		reply, err := conn.Call(ctx, call)
 		x.forwarded(x.answerOf(reply, err), conn.Info().ProtocolVersion, x.Now().Sub(start))
 		return reply, err

@@ -126,7 +126,8 @@ func (p *Pipeline) Admit(address string) *policy.Refusal {
 
 // BeginSession counts one session of the caller; end is to be called once.
 func (p *Pipeline) BeginSession(address string) (end func(), refusal *policy.Refusal) {
-	return p.callers.BeginSession(address, p.Limits().MaxSessions)
+	place, refusal := p.callers.BeginSession(address, p.Limits().MaxSessions)
+	return place.End, refusal
 }
 
 // ServerName names the server in answers and records; empty while there is no document.

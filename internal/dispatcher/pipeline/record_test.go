@@ -74,11 +74,11 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 				call.ProtocolVersion = "2025-11-25"
 			}
 			if tc.wantKind == policy.RateLimited {
-				end, refusal := f.callers.BeginCall("10.0.0.1", f.Limits().MaxConcurrent)
+				place, refusal := f.callers.BeginCall("10.0.0.1", f.Limits().MaxConcurrent)
 				if refusal != nil {
 					t.Fatal(refusal)
 				}
-				defer end()
+				defer place.End()
 			}
 			answer := f.Do(context.Background(), &Request{Call: call, Params: []byte(`{}`), Source: f, Caller: Caller{Address: "10.0.0.1"}})
 			if answer.Refusal == nil || answer.Refusal.Kind != tc.wantKind {

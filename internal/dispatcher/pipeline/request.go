@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -43,6 +44,8 @@ type Request struct {
 	Owner any
 	// Deadline is the call's time-out, for whoever has to hold it.
 	Deadline limits.Deadline
+	// Cancel ends the context that Do is given, if that belongs to the request alone; nil where it does not.
+	Cancel context.CancelCauseFunc
 	// Cursor is that of tools/list, nil if absent.
 	Cursor []byte
 }

@@ -201,7 +201,7 @@ func (x *exchange) askAll(ctx context.Context, questions []input.Question) (inpu
 	for i, q := range questions {
 		group.Go(func() {
 			asked := x.Now()
-			replies[i] = x.Client.Ask(ctx, q.Method, q.Params)
+			replies[i] = x.Client.Asker.Ask(ctx, q.Method, q.Params)
 			x.RecordAsk(x.Caller, &x.Trace, upstream.Event{Method: q.Method, Params: q.Params}, replies[i], asked)
 		})
 	}

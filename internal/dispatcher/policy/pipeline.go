@@ -6,6 +6,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -44,7 +45,6 @@ type flow struct {
 	view    View
 	trusted bool
 	dry     bool
-	room    [8]StageResult // for Stages, as many as callSteps
 
 	tool *registry.Tool
 	// args are the arguments as rules see them: with the schema's defaults filled in.
@@ -59,22 +59,31 @@ type flow struct {
 // Decide runs the stages for one message: all of them for tools/call, and the method and rules stages for the others.
 // view is the catalogue of the connection that would carry the call; it is not looked at for other methods.
 func (e *Engine) Decide(view View, call Call, trusted bool) Decision {
-	return e.decide(&flow{call: call, view: view, trusted: trusted})
+	return e.decide(flow{call: call, view: view, trusted: trusted})
 }
 
 // Evaluate is Decide with a trace of every rule: the dry run. It goes on to the rules even when an earlier stage refuses,
 // as long as the tool is known, so that each stage's verdict is seen; the first refusal stands.
 func (e *Engine) Evaluate(view View, call Call, trusted bool) Decision {
-	return e.decide(&flow{call: call, view: view, trusted: trusted, dry: true})
+	return e.decide(flow{call: call, view: view, trusted: trusted, dry: true})
 }
 
-func (e *Engine) decide(f *flow) Decision {
+// flows are for the time of one decision: nothing of a flow is kept but the Decision, which is copied out of it.
+var flows = sync.Pool{New: func() any { return new(flow) }}
+
+func (e *Engine) decide(of flow) Decision {
+	f := flows.Get().(*flow)
+	*f = of
+	defer func() {
+		*f = flow{}
+		flows.Put(f)
+	}()
 	f.Timeout = time.Duration(e.policy().TimeoutSeconds) * time.Second
 	steps := messageSteps
 	if f.call.Method == methodCallTool {
 		steps = callSteps
 	}
-	f.Stages = f.room[:0] // one stage more would only cost memory
+	f.Stages = make([]StageResult, 0, len(steps))
 	for _, s := range steps {
 		f.note, f.remark = "", ""
 		refusal := s.run(e, f)

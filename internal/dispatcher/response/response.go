@@ -27,7 +27,8 @@ type Response struct {
 	ctx context.Context // of the HTTP request: ends when the client has gone
 
 	mu      sync.Mutex
-	open    func() *stream.Stream
+	store   *stream.Store // keeps the stream, if there will be one; nil where nothing is kept
+	primed  bool
 	patient time.Duration
 	events  *stream.Stream
 	written chan struct{} // closed when the stream's writer has ended
@@ -36,7 +37,14 @@ type Response struct {
 
 // New gives the response to r.
 func New(w http.ResponseWriter, r *http.Request) *Response {
-	return &Response{Accepts: edge.Accept(r), w: w, ctx: r.Context(), open: stream.New, patient: stream.KeepAliveEvery}
+	response := &Response{}
+	response.To(w, r)
+	return response
+}
+
+// To makes the zero value the response to a request.
+func (r *Response) To(w http.ResponseWriter, request *http.Request) {
+	r.Accepts, r.w, r.ctx, r.patient = edge.Accept(request), w, request.Context(), stream.KeepAliveEvery
 }
 
 // announceAfter is how long a primed answer may take before its stream is opened: a connection that breaks later than that
@@ -48,7 +56,7 @@ const announceAfter = time.Second
 func (r *Response) Resumable(store *stream.Store, primed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open = func() *stream.Stream { return store.Open(primed) }
+	r.store, r.primed = store, primed
 	if primed {
 		r.patient = announceAfter
 	}
@@ -60,10 +68,13 @@ func (r *Response) Header() http.Header { return r.w.Header() }
 // Accepted answers what wants no answer (MCP, Sending Messages to the Server, point 4).
 func (r *Response) Accepted() { r.w.WriteHeader(http.StatusAccepted) }
 
+// jsonType is shared by all responses: net/http copies headers before it changes them.
+var jsonType = []string{"application/json"}
+
 // WriteJSON writes one JSON text as the whole response.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stream.WriteTimeout)) // a recorder in a test has none
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }
@@ -100,7 +111,9 @@ func (r *Response) may() bool {
 // start gives the event stream, and begins it where there is none yet.
 func (r *Response) start() *stream.Stream {
 	if r.events == nil {
-		r.events = r.open()
+		if r.events = stream.New(); r.store != nil {
+			r.events = r.store.Open(r.primed)
+		}
 		r.written = make(chan struct{})
 		carrier := r.events.Attach()
 		go func() {
@@ -111,33 +124,35 @@ func (r *Response) start() *stream.Stream {
 	return r.events
 }
 
-// Patience opens the event stream when the answer takes long, so that its comments keep the connection alive. The function
-// that it gives stops it.
-func (r *Response) Patience() (stop func() bool) {
-	return time.AfterFunc(r.patient, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.may() {
-			r.start()
-		}
-	}).Stop
+// Patience opens the event stream when the answer takes long, so that its comments keep the connection alive. The timer
+// that it gives is to be stopped.
+func (r *Response) Patience() *time.Timer { return time.AfterFunc(r.patient, r.announce) }
+
+func (r *Response) announce() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.may() {
+		r.start()
+	}
 }
 
-// Answer ends the response with a message. status counts where no stream was opened; any but 200 goes out as plain JSON.
-func (r *Response) Answer(status int, message []byte) {
+// Answer ends the response with a message. status counts where no stream was opened; any but 200 goes out as plain JSON. It
+// reports whether the message is kept, so that its memory may not be used again.
+func (r *Response) Answer(status int, message []byte) (kept bool) {
 	events, written := r.close(status == http.StatusOK && !r.Accepts.JSON)
 	if events == nil {
 		WriteJSON(r.w, status, message)
-		return
+		return false
 	}
 	events.Finish(message)
 	<-written
+	return true
 }
 
 // Withhold ends the response without an answer: the client gave the request up and expects none.
 func (r *Response) Withhold() {
 	r.mu.Lock()
-	r.open = stream.New // nothing is there to be resumed
+	r.store = nil // nothing is there to be resumed
 	r.mu.Unlock()
 	events, written := r.close(true)
 	if events == nil {

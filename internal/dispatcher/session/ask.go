@@ -44,7 +44,7 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 	}
 	var trace *pipeline.Trace
 	if owner != nil {
-		defer owner.Hold()()
+		defer owner.Deadline.Hold()()
 		trace = owner.Trace
 	}
 	asked := s.all.Pipeline.Now()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -60,13 +61,15 @@ type Reply interface {
 type Call struct {
 	// Reply takes what is sent to the client ahead of the answer.
 	Reply Reply
-	// Hold stops the call's time-out while the client is asked something.
-	Hold func() (release func())
+	// Deadline is the call's time-out, which stands still while the client is asked something.
+	Deadline *limits.Deadline
+	// Cancel ends the call's context; Begin sets it.
+	Cancel context.CancelCauseFunc
 	// Trace is that of the call, for records; it may be nil.
 	Trace *pipeline.Trace
 
 	session *Session
-	cancel  context.CancelCauseFunc
+	key     string // that of the client's id
 }
 
 // Why sessions end, beside the end of their connection.
@@ -94,19 +97,22 @@ func (s *Session) Notify(method string, params []byte) {
 	}
 }
 
-// Use counts one open request or stream; the function that it gives ends it. A session without any ends after a while.
-func (s *Session) Use() (done func()) {
+// Enter counts one open request or stream, and Leave ends it. A session without any ends after a while.
+func (s *Session) Enter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.uses++
-	s.idle.Stop()
-	return func() {
-		idle := time.Duration(s.all.Pipeline.Limits().SessionIdleSeconds) * time.Second
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.uses--; s.uses == 0 && s.ctx.Err() == nil {
-			s.idle.Reset(idle)
-		}
+	if s.uses++; s.uses == 1 {
+		s.idle.Stop()
+	}
+}
+
+// Leave is the other half of Enter.
+func (s *Session) Leave() {
+	idle := time.Duration(s.all.Pipeline.Limits().SessionIdleSeconds) * time.Second
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.uses--; s.uses == 0 && s.ctx.Err() == nil {
+		s.idle.Reset(idle)
 	}
 }
 
@@ -154,23 +160,27 @@ func (s *Session) watch() {
 }
 
 // Begin registers a request of the client, whose context it gives: a client that goes away has not cancelled it (MCP,
-// Sending Messages to the Server, point 6), so that it lives as long as the session. It says no to an id that is in use.
-func (s *Session) Begin(id jsonrpc.ID, c *Call) (ctx context.Context, finish func(), ok bool) {
+// Sending Messages to the Server, point 6), so that it lives as long as the session, or until Finish. It says no to an id
+// that is in use.
+func (s *Session) Begin(id jsonrpc.ID, c *Call) (ctx context.Context, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := id.Key()
 	if s.calls[key] != nil {
-		return nil, nil, false
+		return nil, false
 	}
-	ctx, c.cancel = context.WithCancelCause(s.ctx)
-	c.session = s
+	ctx, c.Cancel = context.WithCancelCause(s.ctx)
+	c.session, c.key = s, key
 	s.calls[key] = c
-	return ctx, func() {
-		c.cancel(nil)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.calls, key)
-	}, true
+	return ctx, true
+}
+
+// Finish is the other half of a Begin that said yes.
+func (s *Session) Finish(c *Call) {
+	c.Cancel(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, c.key)
 }
 
 // GiveUp cancels the request that the client no longer wants.
@@ -178,7 +188,7 @@ func (s *Session) GiveUp(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.calls[id.Key()]; c != nil {
-		c.cancel(pipeline.ErrGivenUp)
+		c.Cancel(pipeline.ErrGivenUp)
 	}
 }
 

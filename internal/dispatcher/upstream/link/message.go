@@ -58,7 +58,9 @@ func complete(h upstream.Hello) upstream.Hello {
 func (c *Conn) message(p *Call) []byte {
 	params := c.params(p)
 	dst := make([]byte, 0, len(params)+len(p.Method)+64)
-	return jsonrpc.AppendRequest(dst, jsonrpc.IDFromInt(p.id), p.Method, params)
+	var id [20]byte
+	raw, _ := jsonrpc.ParseID(appendInt(id[:0], p.id)) // an integer is one
+	return jsonrpc.AppendRequest(dst, raw, p.Method, params)
 }
 
 // params are those of the call, with the keys of _meta that are the connection's.
