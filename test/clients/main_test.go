@@ -18,12 +18,16 @@ import (
 	"testing"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/test/dataplane/asking"
 	"toolgate.dev/toolgate/test/dataplane/serving"
 )
 
-var binaries struct{ dispatcher, everything string }
+var binaries struct{ dispatcher, everything, self string }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asking.Argument {
+		os.Exit(asking.Main(os.Args[2:]))
+	}
 	if os.Getenv("TOOLGATE_CLIENTS") == "" {
 		fmt.Println("skipped: TOOLGATE_CLIENTS is not set; hack/clients.sh sets it")
 		return
@@ -36,6 +40,9 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(folder) //nolint:errcheck // a folder of temporary files
 		binaries.dispatcher, err = serving.Binary(folder)
+	}
+	if err == nil {
+		binaries.self, err = os.Executable()
 	}
 	if err == nil {
 		binaries.everything = filepath.Join(folder, "everything-server")

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/test/dataplane/asking"
 )
 
 // step is a call that a client makes, and what it wants of it.
@@ -49,6 +51,11 @@ func TestTypeScriptClients(t *testing.T) {
 		{Tool: "test_input_required_result_sampling", says: "sampled", asked: "sampling/createMessage"},
 		{Tool: "test_tool_with_progress", Progress: true},
 	}
+	one := []step{
+		{Tool: "slow", Cancel: true},
+		{Tool: "greet", says: "Ada", asked: "elicitation/create"},
+	}
+	record := filepath.Join(t.TempDir(), "ran")
 	everything := []string{node(), os.Getenv("TOOLGATE_NPM") + "/everything/node_modules/.bin/mcp-server-everything", "stdio"}
 	for server, tc := range map[string]struct {
 		command   []string
@@ -58,10 +65,38 @@ func TestTypeScriptClients(t *testing.T) {
 		"a legacy server": {everything, registry.IsolationSession, legacy},
 		// A shared connection to a server of both eras is a modern one.
 		"a modern server": {[]string{binaries.everything}, registry.IsolationShared, modern},
+		// These two speak nothing else, and tell of calls that were given up.
+		"a server of the legacy era alone": {asking.Command(binaries.self, asking.Legacy, record), registry.IsolationSession, one},
+		"a server of the modern era alone": {asking.Command(binaries.self, asking.Modern, record), registry.IsolationSession, one},
 	} {
 		url := serve(t, tc.isolation, tc.command...)
 		for _, kind := range []string{"v1", "legacy", "modern"} {
-			t.Run(kind+" before "+server, func(t *testing.T) { drive(t, kind, url, tc.steps) })
+			t.Run(kind+" before "+server, func(t *testing.T) {
+				_ = os.Remove(record) // if there is one
+				drive(t, kind, url, tc.steps)
+				if tc.steps[0].Tool == "slow" {
+					toldOf(t, record, "slow was given up")
+				}
+			})
+		}
+	}
+}
+
+// toldOf waits for a server to note something: it may hear of it after the client has gone on.
+func toldOf(t *testing.T, record, want string) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	bound := time.After(time.Minute)
+	for {
+		got, err := os.ReadFile(record)
+		if err == nil && strings.Contains(string(got), want) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-bound:
+			t.Fatalf("the server has noted %q, %v; want %q", got, err, want)
 		}
 	}
 }

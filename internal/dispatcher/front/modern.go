@@ -105,6 +105,9 @@ func givenUpWith(of context.Context) (context.Context, func()) {
 // spoken, the method in its header, and the client's capabilities.
 func (h *Handler) checkModern(in *incoming) *policy.Refusal {
 	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
+	if in.MetaMember(metaVersion) == nil { // a notification without _meta
+		version = modernVersion
+	}
 	if header := in.header(headerVersion); in.http != nil && header != version {
 		return mirror.Mismatch("MCP-Protocol-Version", header, version)
 	}

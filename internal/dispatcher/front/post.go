@@ -99,7 +99,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		h.refuse(in, parseRefusal(in, err))
 		return
 	}
-	in.modern = in.Kind != jsonrpc.Response && in.MetaMember(metaVersion) != nil
+	in.modern = isModern(in)
 	switch accepts := p.response.Accepts; {
 	case !accepts.JSON && !accepts.EventStream:
 		h.refuseAs(in, http.StatusNotAcceptable, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "NotAcceptable",
@@ -112,6 +112,15 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.legacy(in) //nolint:contextcheck // a session outlives the HTTP request that began it
 	}
+}
+
+// isModern says whether a message is of revision 2026-07-28: its _meta says so. A notification needs none, and there the header
+// does: some clients tell of a cancellation, beside leaving.
+func isModern(in *incoming) bool {
+	if in.MetaMember(metaVersion) != nil {
+		return in.Kind != jsonrpc.Response
+	}
+	return in.Kind == jsonrpc.Notification && in.header(headerVersion) == modernVersion
 }
 
 // handedOver hands a request that continues another over to the replica that gave out its requestState.

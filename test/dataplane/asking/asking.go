@@ -34,7 +34,8 @@ type path struct {
 	Confirm bool   `json:"confirm,omitempty"`
 }
 
-// NewServer gives a server with its tools, a prompt and a resource. record hears of each tool that ran to its end.
+// NewServer gives a server with its tools, a prompt and a resource. record hears of each tool that ran to its end,
+// and of those that were given up.
 func NewServer(record func(tool string)) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, listening())
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
@@ -70,7 +71,7 @@ func NewServer(record func(tool string)) *mcp.Server {
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "asking://note", Text: words(r.Params.InputResponses)}}}, nil
 	})
-	addTelling(s)
+	addTelling(s, record)
 	return s
 }
 

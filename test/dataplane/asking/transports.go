@@ -100,7 +100,9 @@ func refuse(era Era, message []byte) []byte {
 
 // Handler serves a server over streamable HTTP.
 func Handler(s *mcp.Server, era Era) http.Handler {
-	next := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: era == Modern})
+	next := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
+		Stateless: era == Modern, PropagateRequestCancellation: true,
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -25,6 +25,9 @@ import (
 // tellTimeout bounds what the connection says on its own account: answers to the server, cancellations.
 const tellTimeout = 5 * time.Second
 
+// lastWords is how long a connection that is closed waits for the server to be told of the calls that were given up.
+const lastWords = time.Second
+
 // Wire moves the messages of one connection.
 type Wire interface {
 	// Exchange sends the request of p. When it returns nil the request is out, and the answer comes through Conn.Receive;
@@ -60,11 +63,14 @@ type Conn struct {
 	lastID atomic.Int64
 	noisy  atomic.Int64 // lines of this connection that were no messages
 
-	mu    sync.Mutex
-	calls map[int64]*Call
-	asks  map[string]context.CancelFunc // requests of the server in progress, by the key of their id
-	err   error
-	done  chan struct{}
+	telling sync.WaitGroup // cancellations on their way; mu is held while one begins
+
+	mu      sync.Mutex
+	calls   map[int64]*Call
+	asks    map[string]context.CancelFunc // requests of the server in progress, by the key of their id
+	err     error
+	closing bool
+	done    chan struct{}
 }
 
 // Call is one request in flight.
@@ -140,8 +146,15 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Close ends the connection, with upstream.ErrClosed.
+// Close ends the connection, with upstream.ErrClosed. A call that was given up just before is still told of: a server that
+// listens to others too would go on with it.
 func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	bound := time.AfterFunc(lastWords, c.cancel)
+	c.telling.Wait()
+	bound.Stop()
 	c.Fail(upstream.ErrClosed)
 	return nil
 }
@@ -206,7 +219,11 @@ func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply,
 // givenUp tells the server that the caller gave the call up, and returns why.
 func (c *Conn) givenUp(ctx context.Context, p *Call) error {
 	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != MethodInitialize {
-		go c.tellCancelled(p.id) //nolint:contextcheck // the caller's context has ended
+		c.mu.Lock()
+		if !c.closing {
+			c.telling.Go(func() { c.tellCancelled(p.id) }) //nolint:contextcheck // the caller's context has ended
+		}
+		c.mu.Unlock()
 	}
 	return context.Cause(ctx)
 }
