@@ -11,7 +11,7 @@ import (
 )
 
 // convert fills a typed object, and refuses what its type does not know.
-func convert(from map[string]any, to client.Object) error {
+func convert(from any, to client.Object) error {
 	data, err := json.Marshal(from)
 	if err != nil {
 		return err

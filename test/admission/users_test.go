@@ -11,6 +11,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,7 +44,12 @@ func (s *apiServer) install(t *testing.T) {
 					return false
 				}
 			}
-			return true
+			document := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mcp-registry"}}
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a", Labels: map[string]string{"mcp.toolgate.dev/server": "a"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+			}
+			return s.client.Create(context.Background(), document, client.DryRunAll) != nil && s.client.Create(context.Background(), pod, client.DryRunAll) != nil
 		})
 	})
 }
@@ -63,13 +69,7 @@ func until(t *testing.T, what string, done func() bool) {
 // ServiceAccount or of a part of Kubernetes.
 func (s *apiServer) as(t *testing.T, namespace, name string, roles ...string) client.Client {
 	t.Helper()
-	cfg := rest.CopyConfig(s.config)
-	cfg.QPS = -1
-	cfg.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: []string{"system:authenticated"}}
-	c, err := client.New(cfg, client.Options{Scheme: s.client.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := s.user(t, name, "system:authenticated")
 	for _, role := range roles {
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.ReplaceAll(name, ":", "-") + "-" + role},
@@ -82,6 +82,19 @@ func (s *apiServer) as(t *testing.T, namespace, name string, roles ...string) cl
 		s.bound(t, c, namespace, role)
 	}
 	return client.WithFieldValidation(c, metav1.FieldValidationStrict)
+}
+
+// user gives a client of a user with groups.
+func (s *apiServer) user(t *testing.T, name string, groups ...string) client.Client {
+	t.Helper()
+	cfg := rest.CopyConfig(s.config)
+	cfg.QPS = -1
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: groups}
+	c, err := client.New(cfg, client.Options{Scheme: s.client.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // bound waits until the API server's own cache of roles has a binding, by the first thing that its role allows.
