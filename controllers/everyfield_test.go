@@ -78,6 +78,13 @@ func everyField(s *mcpv1alpha1.MCPServer) {
 		Tolerations:                   []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(30))}, {Key: "b", Value: "c"}},
 		TerminationGracePeriodSeconds: new(int64(30)),
 	}
+	theirs := &metav1.LabelSelector{MatchLabels: many}
+	s.Spec.Network = mcpv1alpha1.Network{
+		IngressFrom: []mcpv1alpha1.NetworkPeer{{NamespaceSelector: theirs, PodSelector: &metav1.LabelSelector{}}, {CIDR: "10.0.0.0/8"}},
+		MetricsFrom: []mcpv1alpha1.NetworkPeer{{PodSelector: theirs}},
+		EgressTo:    []mcpv1alpha1.EgressPeer{{NamespaceSelector: &metav1.LabelSelector{}, Ports: []int32{443, 80}}},
+	}
+	s.Spec.Telemetry.OTLPEndpoint = "http://10.0.0.1:4318"
 	s.Spec.Dispatcher = mcpv1alpha1.DispatcherSettings{Resources: resources, LogLevel: "debug"}
 	s.Spec.Service = mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeNodePort, Annotations: many, Port: new(int32(8000))}
 }

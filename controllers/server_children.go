@@ -110,10 +110,14 @@ func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPS
 }
 
 func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
+	want, err := render.NetworkPolicy(s, r.Platform)
+	if err != nil {
+		return err
+	}
 	return apply(ctx, r.Apply, child[*networkingv1.NetworkPolicy, *networkingv1ac.NetworkPolicyApplyConfiguration]{
 		kind:    "NetworkPolicy",
 		live:    &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
-		want:    render.NetworkPolicy(s, r.Platform),
+		want:    want,
 		owned:   controlledBy[*networkingv1.NetworkPolicy](s),
 		extract: networkingv1ac.ExtractNetworkPolicy,
 	})

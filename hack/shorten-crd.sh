@@ -10,7 +10,7 @@ awk '
   skipping && (indent > skip || /^ *$/) { next }
   { skipping = 0 }
   within && indent <= within_indent { within = 0 }
-  !within && /^ +(affinity|topologySpreadConstraints):$/ { within = 1; within_indent = indent }
+  !within && /^ +(affinity|topologySpreadConstraints|namespaceSelector|podSelector):$/ { within = 1; within_indent = indent }
   within && indent > within_indent + 2 && /^ +description:/ { skipping = 1; skip = indent; next }
   { print }
 ' "$1" >"$1.short"

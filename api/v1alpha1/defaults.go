@@ -48,6 +48,7 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	orElse(&e.Dispatcher.LogLevel, DefaultLogLevel)
 	orElse(&e.Service.Type, corev1.ServiceTypeClusterIP)
 	orNew(&e.Service.Port, DefaultServicePort)
+	orElse(&e.Network.Egress, EgressInternet)
 	orNew(&e.TimeoutSeconds, DefaultTimeoutSeconds)
 	e.Limits.fill()
 	orNew(&e.Health.IntervalSeconds, DefaultHealthIntervalSeconds)

@@ -60,11 +60,11 @@ type Transport struct {
 	// +optional
 	Type TransportType `json:"type,omitempty"`
 	// port is where a server that listens does so in the pod. Default: 8080.
-	// 7310 to 7312 are the dispatcher's.
+	// 7310 to 7313 are the dispatcher's.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
-	// +kubebuilder:validation:XValidation:rule="self < 7310 || self > 7312",message="ports 7310 to 7312 are the dispatcher's, which shares the pod's network with the server: let the server listen on another"
+	// +kubebuilder:validation:XValidation:rule="self < 7310 || self > 7313",message="ports 7310 to 7313 are the dispatcher's, which shares the pod's network with the server: let the server listen on another"
 	Port *int32 `json:"port,omitempty"`
 	// path is the MCP endpoint of a server that listens; with sse that of its
 	// stream. Default: /mcp; with sse /sse.

@@ -129,9 +129,9 @@ type MCPServerSpec struct {
 	Rollout Rollout `json:"rollout,omitzero"`
 	// restartOn says when pods are replaced although the spec has not changed.
 	// References: when the content of a ConfigMap or Secret changes that the
-	// server's environment or mounts name, within two minutes of the change. Never:
-	// not at all; mounted files change in running pods, variables don't. Default:
-	// References.
+	// server's environment or mounts name, within two minutes of the change.
+	// Never: not at all; mounted files change in running pods, variables don't.
+	// Default: References.
 	// +optional
 	RestartOn RestartOn `json:"restartOn,omitempty"`
 	// pod adds to the pods of this server: volumes, labels, where they may run.
@@ -146,6 +146,9 @@ type MCPServerSpec struct {
 	// and never to the server itself.
 	// +optional
 	Service ServiceSettings `json:"service,omitzero"`
+	// network says who reaches the pods of this server, and what they reach.
+	// +optional
+	Network Network `json:"network,omitzero"`
 	// timeoutSeconds is how long one call may take, in seconds. Default: 30.
 	// spec.timeoutSeconds of an MCPTool wins over it. A call that takes longer is
 	// answered with a time-out, and the server is told to cancel it.

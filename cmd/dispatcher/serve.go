@@ -32,6 +32,7 @@ const (
 type serveFlags struct {
 	registry, revision          string
 	listen, adminListen, probe  string
+	metricsListen               string
 	launchSocket, logLevel, dir string
 	peers, profile              string
 	references, baseline        string
@@ -48,6 +49,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp and, as of 2024-11-05, at /sse; REST under /api/mcp/")
 	flags.BoolVar(&f.webSocket, "websocket", false, "serve MCP over WebSocket at /ws too")
 	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
+	flags.StringVar(&f.metricsListen, "metrics-listen", "", "`address` for /metrics alone; empty for none")
 	flags.StringVar(&f.probe, "probe-listen", "", "`address` for the kubelet's probes; empty for none")
 	flags.StringVar(&f.peers, "peers", "", "`host` whose addresses are those of all replicas of the server; needs POD_IP, this one's address, in the environment")
 	flags.StringVar(&f.references, "references", "", "`directory` with the ConfigMaps and Secrets of the server, a directory each")
@@ -149,13 +151,13 @@ func (f *serveFlags) listeners(ctx context.Context) (l dispatcher.Listeners, err
 	for _, one := range []struct {
 		flag, address string
 		into          *net.Listener
-	}{{"listen", f.listen, &l.MCP}, {"admin-listen", f.adminListen, &l.Admin}, {"probe-listen", f.probe, &l.Probe}} {
+	}{{"listen", f.listen, &l.MCP}, {"admin-listen", f.adminListen, &l.Admin}, {"metrics-listen", f.metricsListen, &l.Metrics}, {"probe-listen", f.probe, &l.Probe}} {
 		if one.address == "" {
 			continue
 		}
 		var config net.ListenConfig
 		if *one.into, err = config.Listen(ctx, "tcp", one.address); err != nil {
-			for _, open := range []net.Listener{l.MCP, l.Admin} {
+			for _, open := range []net.Listener{l.MCP, l.Admin, l.Metrics} {
 				if open != nil {
 					_ = open.Close() // nothing has come in yet
 				}

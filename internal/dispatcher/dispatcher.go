@@ -67,9 +67,10 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// Listeners are where a dispatcher is reached: clients at MCP, the manager and scrapers at Admin, the kubelet at Probe.
+// Listeners are where a dispatcher is reached: clients at MCP, the manager at Admin, the kubelet at Probe, and scrapers at
+// Metrics, where there is nothing else.
 type Listeners struct {
-	MCP, Admin, Probe net.Listener
+	MCP, Admin, Probe, Metrics net.Listener
 }
 
 // References are directories of the pod: see package references.

@@ -36,6 +36,7 @@ func (d *Dispatcher) serve(tasks *sync.WaitGroup, failures chan<- error) []*http
 	}{
 		{"MCP", d.opts.Listeners.MCP, d.Handler()},
 		{"admin", d.opts.Listeners.Admin, d.guarded(d.admin)},
+		{"metrics", d.opts.Listeners.Metrics, d.guarded(admin.Metrics(d.metrics.Handler()))},
 		{"probe", d.opts.Listeners.Probe, admin.Probes(d.Ready)},
 	} {
 		if l.listener == nil {

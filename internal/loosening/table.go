@@ -70,6 +70,11 @@ var Table = map[string]Class{
 	"MCPServer.service.annotations":                     WhileExposed,
 	"MCPServer.service.port":                            Neutral,
 
+	"MCPServer.network.ingressFrom": WhileTrusted,
+	"MCPServer.network.metricsFrom": Neutral,
+	"MCPServer.network.egress":      Looser("DNSOnly", "List", "Internet", "Open"),
+	"MCPServer.network.egressTo":    Adding,
+
 	"MCPServer.timeoutSeconds":            Neutral,
 	"MCPServer.limits.requestsPerMinute":  MoreOr0,
 	"MCPServer.limits.maxConcurrent":      More,

@@ -20,9 +20,10 @@ import (
 
 // Names of the dispatcher's ports.
 const (
-	portNameMCP   = "mcp"
-	portNameAdmin = "admin"
-	portNameProbe = "probe"
+	portNameMCP     = "mcp"
+	portNameAdmin   = "admin"
+	portNameProbe   = "probe"
+	portNameMetrics = "metrics"
 )
 
 // installContainer copies the dispatcher, which is one static binary, to where the server's image can run it.
@@ -42,7 +43,7 @@ func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) 
 			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid"))),
 			corev1ac.EnvVar().WithName("POD_IP").WithValueFrom(corev1ac.EnvVarSource().
 				WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("status.podIP")))).
-		WithPorts(port(portNameMCP, PortMCP), port(portNameAdmin, PortAdmin), port(portNameProbe, PortProbe)).
+		WithPorts(port(portNameMCP, PortMCP), port(portNameAdmin, PortAdmin), port(portNameProbe, PortProbe), port(portNameMetrics, PortMetrics)).
 		// No startup probe: the server's container starts as soon as this one runs, which saves its user a second.
 		WithLivenessProbe(probe("/healthz", 10, 3)).
 		WithReadinessProbe(probe("/readyz", 1, 2)).
@@ -59,6 +60,7 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 		"--revision", revision,
 		"--listen", fmt.Sprintf(":%d", PortMCP),
 		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),
+		"--metrics-listen", fmt.Sprintf(":%d", PortMetrics),
 		"--probe-listen", fmt.Sprintf(":%d", PortProbe),
 		"--peers", fmt.Sprintf("%s.%s.svc", PeersName(s.Name), s.Namespace),
 		"--drain-timeout", fmt.Sprintf("%ds", drainSeconds(s)),

@@ -95,11 +95,16 @@ func listening() *mcpv1alpha1.MCPServer {
 			TerminationGracePeriodSeconds: new(int64(120)),
 		},
 		Dispatcher: mcpv1alpha1.DispatcherSettings{LogLevel: "debug", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}},
-		Gating:     mcpv1alpha1.Gating{Destructive: mcpv1alpha1.GateConfirm},
-		Confirm:    mcpv1alpha1.Confirm{By: mcpv1alpha1.ConfirmByCaller, TTLSeconds: new(int32(120))},
-		Telemetry:  mcpv1alpha1.Telemetry{OTLPEndpoint: "http://collector.observability:4318"},
-		Audit:      mcpv1alpha1.Audit{Payloads: mcpv1alpha1.PayloadsArguments, Redact: []string{"iban", "/a/b"}, OnFailure: mcpv1alpha1.AuditBlock},
-		Service:    mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}},
+		Network: mcpv1alpha1.Network{
+			IngressFrom: []mcpv1alpha1.NetworkPeer{{CIDR: "192.0.2.0/24"}, {NamespaceSelector: &metav1.LabelSelector{}}},
+			MetricsFrom: []mcpv1alpha1.NetworkPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "prometheus"}}}},
+			EgressTo:    []mcpv1alpha1.EgressPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}, Ports: []int32{5432}}},
+		},
+		Gating:    mcpv1alpha1.Gating{Destructive: mcpv1alpha1.GateConfirm},
+		Confirm:   mcpv1alpha1.Confirm{By: mcpv1alpha1.ConfirmByCaller, TTLSeconds: new(int32(120))},
+		Telemetry: mcpv1alpha1.Telemetry{OTLPEndpoint: "http://collector.observability:4318"},
+		Audit:     mcpv1alpha1.Audit{Payloads: mcpv1alpha1.PayloadsArguments, Redact: []string{"iban", "/a/b"}, OnFailure: mcpv1alpha1.AuditBlock},
+		Service:   mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}},
 	})
 }
 
@@ -132,7 +137,7 @@ func TestChildren(t *testing.T) {
 				t.Fatal(err)
 			}
 			var all []string
-			for _, object := range []any{d, render.Service(s), render.Peers(s), render.ServiceAccount(s), render.NetworkPolicy(s, platform)} {
+			for _, object := range []any{d, render.Service(s), render.Peers(s), render.ServiceAccount(s), must(render.NetworkPolicy(s, platform)), render.PodDisruptionBudget(s)} {
 				all = append(all, string(asYAML(t, object)))
 			}
 			golden(t, name+".yaml", []byte(strings.Join(all, "---\n")))

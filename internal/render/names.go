@@ -50,6 +50,8 @@ const (
 	PortMCP   = 7310
 	PortAdmin = 7311
 	PortProbe = 7312
+	// PortMetrics has the metrics alone, so that whoever may scrape can neither read the state nor drain.
+	PortMetrics = 7313
 )
 
 // Names of containers.

@@ -5,12 +5,8 @@ package render
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
@@ -63,34 +59,4 @@ func Peers(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
 			WithPublishNotReadyAddresses(true).
 			WithSelector(PodSelector(s.Name)).
 			WithPorts(toMCP(PortMCP)))
-}
-
-// NetworkPolicy renders who may open connections to a server's pods: the pods of the namespace that are no MCP servers and
-// the server's own pods reach /mcp, the manager reaches the admin port, everyone the probes (kubelets come from addresses
-// that a policy can't name, and there is nothing to see there). Every other port is shut, that of an HTTP server above all.
-func NetworkPolicy(s *mcpv1alpha1.MCPServer, p Platform) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	noServer := metav1ac.LabelSelector().WithMatchExpressions(
-		metav1ac.LabelSelectorRequirement().WithKey(LabelServer).WithOperator(metav1.LabelSelectorOpDoesNotExist))
-	own := metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))
-	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
-		WithPolicyTypes(networkingv1.PolicyTypeIngress).
-		WithIngress(
-			ingress(PortMCP, networkingv1ac.NetworkPolicyPeer().WithPodSelector(noServer), networkingv1ac.NetworkPolicyPeer().WithPodSelector(own)),
-			ingress(PortProbe))
-	if p.ManagerNamespace != "" {
-		spec.WithIngress(ingress(PortAdmin, networkingv1ac.NetworkPolicyPeer().
-			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: p.ManagerNamespace})).
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ManagerLabels()))))
-	}
-	return networkingv1ac.NetworkPolicy(s.Name, s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
-		WithSpec(spec)
-}
-
-func ingress(port int32, from ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
-	return networkingv1ac.NetworkPolicyIngressRule().
-		WithFrom(from...).
-		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
 }

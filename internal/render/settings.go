@@ -55,8 +55,8 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 			return "spec.container.command is empty; a stdio server must name its command, because the image's own entrypoint can't be seen from the API"
 		}
 	case mcpv1alpha1.TransportStreamableHTTP, mcpv1alpha1.TransportSSE, mcpv1alpha1.TransportWebSocket:
-		if port, _ := endpoint(s); port >= PortMCP && port <= PortProbe {
-			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortProbe)
+		if port, _ := endpoint(s); port >= PortMCP && port <= PortMetrics {
+			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortMetrics)
 		}
 	default:
 		return fmt.Sprintf("spec.transport.type %q is not one of %s", s.Spec.Transport.Type, registry.Transports())

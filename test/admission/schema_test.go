@@ -78,7 +78,7 @@ func visit(path string, s *apiextensionsv1.JSONSchemaProps, f func(path string, 
 
 // foreign reports paths whose types are Kubernetes' own: their bounds are not ours to set.
 func foreign(path string) bool {
-	for _, part := range []string{".resources", ".tolerations[]", ".affinity.", ".topologySpreadConstraints[]", ".servers.selector", ".conditions[]"} {
+	for _, part := range []string{".resources", ".tolerations[]", ".affinity.", ".topologySpreadConstraints[]", ".servers.selector", "Selector.", ".conditions[]"} {
 		if strings.Contains(path, part) {
 			return true
 		}
@@ -88,7 +88,8 @@ func foreign(path string) bool {
 
 // shortened reports paths whose texts hack/shorten-crd.sh takes out.
 func shortened(path string) bool {
-	return strings.Contains(path, ".pod.affinity.") || strings.Contains(path, ".pod.topologySpreadConstraints[]")
+	return strings.Contains(path, ".pod.affinity.") || strings.Contains(path, ".pod.topologySpreadConstraints[]") ||
+		strings.Contains(path, ".namespaceSelector.") || strings.Contains(path, ".podSelector.")
 }
 
 func TestEveryFieldHasAText(t *testing.T) {

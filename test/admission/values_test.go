@@ -71,6 +71,9 @@ var fieldValues = map[string][]string{
 	"MCPServer.pod.annotations":                        {"{example.com/a: a}", "{example.com/a: b}"},
 	"MCPServer.pod.serviceAccountName":                 {"a", "b"},
 	"MCPServer.pod.imagePullSecrets":                   {"[a]", "[b]"},
+	"MCPServer.network.ingressFrom":                    {"[{podSelector: {}}]", "[{cidr: 192.0.2.0/24}]"},
+	"MCPServer.network.metricsFrom":                    {"[{podSelector: {}}]", "[{cidr: 192.0.2.0/24}]"},
+	"MCPServer.network.egressTo":                       {"[{podSelector: {}}]", "[{podSelector: {}}, {cidr: 192.0.2.0/24, ports: [443]}]"},
 	"MCPServer.pod.volumes":                            {"[{name: data, emptyDir: {}}]", "[{name: data, secret: a}]"},
 	"MCPServer.pod.nodeSelector":                       {"{a: b}", "{a: c}"},
 	"MCPServer.pod.tolerations":                        {"[{key: a, operator: Exists}]", "[{key: b, operator: Exists}]"},
@@ -271,7 +274,7 @@ func subset(list, of any) bool {
 	entries, _ := list.([]any)
 	others, _ := of.([]any)
 	for _, e := range entries {
-		if !slices.Contains(others, e) {
+		if !slices.ContainsFunc(others, func(other any) bool { return cmp.Equal(other, e) }) {
 			return false
 		}
 	}

@@ -23,3 +23,10 @@ func Probes(ready func() bool) http.Handler {
 	})
 	return mux
 }
+
+// Metrics answers scrapers at GET /metrics, and nothing else.
+func Metrics(metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	return mux
+}
