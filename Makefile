@@ -49,6 +49,10 @@ clients: ## Let real clients (MCP Inspector, TypeScript SDKs) use a dozen real s
 soak: ## Full load with kills for SOAK (30m): flat memory, every call in the audit records, nothing left behind
 	@SOAK=$${SOAK:-30m} go test -count=1 -timeout 24h -v ./test/soak
 
+.PHONY: faults
+faults: ## Sweep the manager with injected faults, in some hours (FAULTS=medium|small, SEED=n, SWEEP=name; docs/faults.md)
+	@hack/faults.sh
+
 .PHONY: bench
 bench: ## Measure the dispatcher beside other proxies, in some minutes (BENCH=full: all combinations)
 	@hack/bench.sh

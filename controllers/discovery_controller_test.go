@@ -13,6 +13,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 var _ = Describe("Discovery", func() {
@@ -30,7 +31,7 @@ var _ = Describe("Discovery", func() {
 	}
 	lists := func(pod *corev1.Pod, definitions ...string) {
 		GinkgoHelper()
-		w.dispatchers.say(string(pod.UID), func(s *registry.State) { s.Catalogue = catalogueOf(definitions...) })
+		w.dispatchers.Say(string(pod.UID), func(s *registry.State) { s.Catalogue = fakecluster.CatalogueOf(definitions...) })
 		w.settleEnforced(pod)
 	}
 	registered := func(name string) string {
@@ -54,7 +55,7 @@ var _ = Describe("Discovery", func() {
 	It("admits the first catalogue of a revision, and records it before it pins", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.seen()
 		w.reconcileServer("files")
 		w.polled()
@@ -68,7 +69,7 @@ var _ = Describe("Discovery", func() {
 		w.settleEnforced(pod)
 		s := w.getServer("files")
 		Expect(s.Status.Revisions).To(HaveLen(1))
-		Expect(s.Status.Revisions[0].FirstCatalogueDigest).To(Equal(catalogueOf(definition("read_file", readOnly)).Digest))
+		Expect(s.Status.Revisions[0].FirstCatalogueDigest).To(Equal(fakecluster.CatalogueOf(fakecluster.Definition("read_file", fakecluster.ReadOnly)).Digest))
 		t := w.getTool("files.read-file")
 		Expect(registered("files.read-file")).To(Equal("True/Registered"))
 		Expect(t.Status.Pins).To(ConsistOf(mcpv1alpha1.RevisionPin{Revision: s.Status.Revisions[0].Name, Digest: t.Status.Observed.Digest}))
@@ -78,9 +79,9 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("withholds what changes or appears later in the same revision, until a person pins it", func() {
-		pod := listing(definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		admitted := w.getTool("files.read-file").Status.Observed.Digest
-		lists(pod, definition("read_file", `,"description":"and more"`), definition("new_tool", readOnly))
+		lists(pod, fakecluster.Definition("read_file", `,"description":"and more"`), fakecluster.Definition("new_tool", fakecluster.ReadOnly))
 		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
 		Expect(registered("files.new-tool")).To(Equal("False/DefinitionChanged"))
 		Expect(inDocument("read_file").Digest).To(Equal(admitted), "a replica that still lists it goes on serving it")
@@ -97,8 +98,8 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("never reopens first use when an MCPTool is deleted", func() {
-		pod := listing(definition("read_file", readOnly))
-		changed := definition("read_file", `,"description":"evil"`)
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		changed := fakecluster.Definition("read_file", `,"description":"evil"`)
 		lists(pod, changed)
 		Expect(kubectl.Delete(w.ctx, w.getTool("files.read-file"))).To(Succeed())
 		w.settleEnforced(pod)
@@ -106,19 +107,19 @@ var _ = Describe("Discovery", func() {
 		Expect(w.getTool("files.read-file").Status.Pins).To(BeEmpty())
 
 		By("admitting it again once the server lists exactly what it listed first")
-		lists(pod, definition("read_file", readOnly))
+		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		Expect(registered("files.read-file")).To(Equal("True/Registered"))
 	})
 
 	It("admits each revision by itself, and keeps old pods under their own pins", func() {
-		old := listing(definition("read_file", readOnly))
+		old := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		oldDigest := w.getTool("files.read-file").Status.Observed.Digest
 		oldRevision := w.getServer("files").Status.Revisions[0].Name
 		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/files:2" })
 		w.settleEnforced(old)
 		Expect(registered("files.read-file")).To(Equal("True/Registered"), "judged by what still serves")
 
-		next := w.runPod("files", definition("read_file", readOnly+`,"title":"two"`))
+		next := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly+`,"title":"two"`))
 		w.settleEnforced(old, next)
 		doc := w.decoded("files")
 		Expect(doc.Revisions).To(HaveLen(2))
@@ -134,22 +135,22 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("keeps pins over a restart of the manager while a server has changed", func() {
-		pod := listing(definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		pins := w.getTool("files.read-file").Status.Pins
 		w.restart()
-		lists(pod, definition("read_file", `,"description":"changed while the manager was away"`))
+		lists(pod, fakecluster.Definition("read_file", `,"description":"changed while the manager was away"`))
 		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
 		Expect(w.getTool("files.read-file").Status.Pins).To(Equal(pins))
 	})
 
 	It("says of each tool that can't be checked why", func() {
 		pod := listing(
-			definition("good", readOnly),
+			fakecluster.Definition("good", fakecluster.ReadOnly),
 			`{"name":"bare"}`,
 			`{"name":"broken","inputSchema":{"type":"object","properties":{"a":{"type":7}}}}`,
-			definition("odd name", readOnly),
-			definition("Twin", readOnly), definition("twin", readOnly),
-			definition("twice", readOnly), definition("twice", readOnly+`,"title":"other"`),
+			fakecluster.Definition("odd name", fakecluster.ReadOnly),
+			fakecluster.Definition("Twin", fakecluster.ReadOnly), fakecluster.Definition("twin", fakecluster.ReadOnly),
+			fakecluster.Definition("twice", fakecluster.ReadOnly), fakecluster.Definition("twice", fakecluster.ReadOnly+`,"title":"other"`),
 		)
 		w.settleEnforced(pod)
 		reasons := map[string]string{}
@@ -184,7 +185,7 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("owns an object only while no person has a word in it", func() {
-		pod := listing(definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).NotTo(BeNil())
 		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled })
 		w.settleEnforced(pod)
@@ -200,13 +201,13 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("calls a tool gone that is no longer listed, and drops it with the last revision that had it", func() {
-		pod := listing(definition("read_file", readOnly), definition("old_tool", readOnly))
-		lists(pod, definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("old_tool", fakecluster.ReadOnly))
+		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		Expect(registered("files.old-tool")).To(Equal("False/Gone"))
 
 		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/files:2" })
 		w.settleEnforced(pod)
-		next := w.runPod("files", definition("read_file", readOnly))
+		next := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod, next)
 		Expect(kubectl.Delete(w.ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		w.settleEnforced(next)
@@ -217,16 +218,16 @@ var _ = Describe("Discovery", func() {
 
 	It("tells of a declared tool that the server does not list", func() {
 		w.create(w.tool("files", "later", "files.later"))
-		pod := listing(definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		Expect(registered("files.later")).To(Equal("False/NotListed"))
-		lists(pod, definition("read_file", readOnly), definition("later", readOnly))
+		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("later", fakecluster.ReadOnly))
 		Expect(registered("files.later")).To(Equal("False/DefinitionChanged"))
 	})
 
 	It("waits for people where pinning is Manual, and for nobody where it is Off", func() {
 		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningManual }))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		Expect(registered("files.read-file")).To(Equal("False/NotPinned"))
 		Expect(inDocument("read_file").Withheld).To(Equal("NotPinned"))
@@ -237,7 +238,7 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("counts no pod that only wears the label", func() {
-		pod := listing(definition("read_file", readOnly))
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		imposter := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "imposter", Labels: pod.Labels},
 			Spec:       pod.Spec,
@@ -255,7 +256,7 @@ var _ = Describe("Discovery", func() {
 			w.settle()
 			pod := w.runPod("files")
 			w.podStatus(pod, false)
-			w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+			w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 				s.Catalogue, s.Ready = nil, false
 				s.Upstream = state
 				s.Upstream.Phase = registry.UpstreamFailed

@@ -22,6 +22,7 @@ import (
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 // quiet is how long nothing may be written at rest. It is longer than everything that a controller puts off.
@@ -42,7 +43,7 @@ func runManager(w *world) (stop func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	Expect(controllers.Setup(ctx, mgr, controllers.Options{
 		Platform:           render.Platform{Image: "toolgate.dev/toolgate:test"},
-		PodURL:             w.dispatchers.url,
+		PodURL:             w.dispatchers.URLOf,
 		SkipNameValidation: true,
 	})).To(Succeed())
 	done := make(chan error, 1)
@@ -85,7 +86,7 @@ var _ = Describe("A manager, driven by watches", func() {
 	It("takes a server from nothing to ready, and back up whatever is taken away", func() {
 		w.create(w.server("files"))
 		deployed("files")
-		pod := w.runPod("files", definition("read_file", readOnly), definition("write_file", ""))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", ""))
 		becomes("files", "Ready", "True/Ready", pod)
 		Eventually(func() string { return condition(w.getTool("files.write-file").Status.Conditions, "Callable") }).Should(Equal("False/Untrusted"))
 		Eventually(w.index).Should(ConsistOf("files"))
@@ -121,7 +122,7 @@ var _ = Describe("A manager, driven by watches", func() {
 	It("brings trust and rules to the document, and touches pods that do not have it", func() {
 		w.create(w.server("files"))
 		deployed("files")
-		pod := w.runPod("files", definition("delete_file", ""))
+		pod := w.runPod("files", fakecluster.Definition("delete_file", ""))
 		becomes("files", "Ready", "True/Ready", pod)
 		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
 		Eventually(func() bool { return w.decoded("files").Policy.Trust.Trusted }).Should(BeTrue())
@@ -142,7 +143,7 @@ var _ = Describe("A manager, driven by watches", func() {
 		for i := range servers {
 			name := fmt.Sprintf("server-%02d", i)
 			deployed(name)
-			pods = append(pods, w.runPod(name, definition("read_file", readOnly), definition("write_file", "")))
+			pods = append(pods, w.runPod(name, fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", "")))
 		}
 		for i := range servers {
 			becomes(fmt.Sprintf("server-%02d", i), "Ready", "True/Ready", pods[i])

@@ -18,6 +18,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 var _ = Describe("The registry document", func() {
@@ -60,7 +61,7 @@ var _ = Describe("The registry document", func() {
 	It("is urged into a pod at once and over ten seconds, and then left to the kubelet", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
 		w.seen()
@@ -88,7 +89,7 @@ var _ = Describe("The registry document", func() {
 	It("that does not fit leaves the last one in force, and says so", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		before := w.document("files")
 		for i := range 40 {

@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 var _ = Describe("A RuleSet", func() {
@@ -34,7 +35,7 @@ var _ = Describe("A RuleSet", func() {
 		GinkgoHelper()
 		w.create(w.server(name))
 		w.settle()
-		pod := w.runPod(name, definition("read_file", readOnly))
+		pod := w.runPod(name, fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		return pod
 	}

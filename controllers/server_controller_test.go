@@ -18,6 +18,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 var _ = Describe("An MCPServer", func() {
@@ -33,7 +34,7 @@ var _ = Describe("An MCPServer", func() {
 		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/Progressing"))
 		Expect(s.Status.URL).To(Equal("http://files." + w.namespace + ".svc/mcp"))
 
-		pod := w.runPod("files", definition("read_file", readOnly), definition("delete_file", ""))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("delete_file", ""))
 		w.settleEnforced(pod)
 		s = w.getServer("files")
 		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("True/Ready"), message(s.Status.Conditions, "Ready"))
@@ -56,7 +57,7 @@ var _ = Describe("An MCPServer", func() {
 	It("writes nothing at rest, nor after the same spec, a restart, or what others add to its children", func() {
 		w.create(w.server("files", everyField))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 
 		rest := w.writes.count()
@@ -87,7 +88,7 @@ var _ = Describe("An MCPServer", func() {
 	It("restores each child that is deleted or changed", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		before := w.decoded("files").Sequence
 		named := metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}
@@ -114,7 +115,7 @@ var _ = Describe("An MCPServer", func() {
 	It("restores a deleted Deployment, and says that nothing serves meanwhile", func() {
 		w.create(w.server("files"))
 		w.settle()
-		w.settleEnforced(w.runPod("files", definition("read_file", readOnly)))
+		w.settleEnforced(w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly)))
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
 		Expect(kubectl.Delete(w.ctx, d)).To(Succeed())
 		w.settle()
@@ -162,9 +163,9 @@ var _ = Describe("An MCPServer", func() {
 	It("writes a higher sequence than any pod has seen, also when the ConfigMap starts over", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
-		w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+		w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 			s.Registry = registry.RegistryState{Digest: "sha256:later", Sequence: 41}
 		})
 		w.settle()
@@ -214,7 +215,7 @@ var _ = Describe("An MCPServer", func() {
 			s.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: w.clock.Now().Add(time.Hour)}}
 		}))
 		w.settle()
-		w.settleEnforced(w.runPod("files", definition("delete_file", "")))
+		w.settleEnforced(w.runPod("files", fakecluster.Definition("delete_file", "")))
 		Expect(condition(w.getTool("files.delete-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
 		result, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
 		Expect(err).NotTo(HaveOccurred())
@@ -228,7 +229,7 @@ var _ = Describe("An MCPServer", func() {
 		w.create(w.server("files", everyField))
 		w.settle()
 		pod := w.runPod("files")
-		w.dispatchers.say(string(pod.UID), nil)
+		w.dispatchers.Say(string(pod.UID), nil)
 		w.podStatus(pod, false, func(s *corev1.PodStatus) {
 			s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
 		})
@@ -241,7 +242,7 @@ var _ = Describe("An MCPServer", func() {
 		w.create(w.server("bad"))
 		w.create(w.server("good"))
 		w.settle()
-		w.settleEnforced(w.runPod("good", definition("read_file", readOnly)))
+		w.settleEnforced(w.runPod("good", fakecluster.Definition("read_file", fakecluster.ReadOnly)))
 		Expect(condition(w.getServer("bad").Status.Conditions, "Ready")).To(Equal("False/NameConflict"))
 		Expect(condition(w.getServer("good").Status.Conditions, "Ready")).To(Equal("True/Ready"))
 	})
@@ -249,7 +250,7 @@ var _ = Describe("An MCPServer", func() {
 	It("is out of service while disabled or scaled to zero", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		Expect(w.index()).To(ContainElement("files"))
 
@@ -279,7 +280,7 @@ var _ = Describe("An MCPServer", func() {
 			w.create(w.server("files"))
 			w.settle()
 			pod := w.runPod("files")
-			w.dispatchers.say(string(pod.UID), nil)
+			w.dispatchers.Say(string(pod.UID), nil)
 			w.podStatus(pod, false, func(s *corev1.PodStatus) {
 				status.Name = render.ContainerServer
 				s.ContainerStatuses = []corev1.ContainerStatus{status}
@@ -292,7 +293,7 @@ var _ = Describe("An MCPServer", func() {
 
 			By("recovering without anybody touching the server")
 			w.podStatus(pod, true, func(s *corev1.PodStatus) { s.ContainerStatuses = nil })
-			w.runPod("files", definition("read_file", readOnly))
+			w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 			w.settle()
 			Expect(condition(w.getServer("files").Status.Conditions, "Available")).To(Equal("True/Available"))
 			Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("True/Accepted"))

@@ -32,13 +32,14 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 // world is one namespace with the reconcilers of one manager, driven by hand.
 type world struct {
 	ctx         context.Context
 	namespace   string
-	dispatchers *fakeDispatchers
+	dispatchers *fakecluster.Dispatchers
 	clock       *clocktesting.FakeClock
 	// pollClock moves polling on without moving what conditions go by.
 	pollClock *clocktesting.FakeClock
@@ -60,7 +61,7 @@ func newWorld() *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &world{
 		ctx:         ctx,
-		dispatchers: newFakeDispatchers(),
+		dispatchers: fakecluster.NewDispatchers(),
 		clock:       clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
 		pollClock:   clocktesting.NewFakeClock(time.Now()),
 		writes:      &writes{},
@@ -105,7 +106,7 @@ func (w *world) start() {
 		Clock:    steppedClock{w.clock},
 	})
 	// Polling has a clock of its own, so that specs can poll without letting time pass.
-	asked := prober.New(prober.Options{URL: w.dispatchers.url, Client: prober.NewClient(), Clock: w.pollClock, Changed: r.Hub.Changed})
+	asked := prober.New(prober.Options{URL: w.dispatchers.URLOf, Client: prober.NewClient(), Clock: w.pollClock, Changed: r.Hub.Changed})
 	r.Prober, r.Server.Gather.Prober = asked, asked
 	w.manager = &manager{stop: cancel, client: c.GetClient(), Reconcilers: r}
 }
@@ -261,7 +262,7 @@ func (w *world) polled() {
 
 func (w *world) upToDate(key prober.Key) bool {
 	for _, o := range w.Prober.Observe(key) {
-		body, _, _ := w.dispatchers.state(o.Target.UID)
+		body, _, _ := w.dispatchers.State(o.Target.UID)
 		if body == nil {
 			if o.Err == "" {
 				return false
@@ -304,11 +305,11 @@ func (w *world) runPod(server string, definitions ...string) *corev1.Pod {
 	w.create(pod)
 	pod.Status.PodIP = fmt.Sprintf("10.0.0.%d", w.pods)
 	w.podStatus(pod, true)
-	w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+	w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 		*s = registry.State{
 			Supports: []int{1}, Dispatcher: "v0", PodUID: string(pod.UID), Revision: revision, Ready: true,
 			Upstream:  registry.UpstreamState{Phase: registry.UpstreamConnected, ServerName: "files", ServerVersion: "1.0", ProtocolVersion: "2025-11-25"},
-			Catalogue: catalogueOf(definitions...),
+			Catalogue: fakecluster.CatalogueOf(definitions...),
 			Health:    registry.HealthState{State: "Healthy", ResponseTimeMs: 3},
 		}
 	})
@@ -322,7 +323,7 @@ func (w *world) enforce(pod *corev1.Pod) {
 	data := w.document(pod.Labels[render.LabelServer])
 	doc, err := registry.Decode(data)
 	Expect(err).NotTo(HaveOccurred())
-	w.dispatchers.say(string(pod.UID), func(s *registry.State) {
+	w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 		s.Registry = registry.RegistryState{Digest: registry.Digest(data), Sequence: doc.Sequence}
 	})
 }
