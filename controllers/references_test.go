@@ -11,6 +11,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 func withSecret(s *mcpv1alpha1.MCPServer) {
@@ -24,7 +25,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 	It("restarts the pods once when its content changes (mcp-lifecycle-operator 140), and our own registry never does", func() {
 		w.create(w.server("files", withSecret))
 		w.settle()
-		old := w.runPod("files", definition("read_file", readOnly))
+		old := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(old)
 		before := w.deployment("files")
 
@@ -32,7 +33,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 		w.settleEnforced(old)
 		Expect(w.deployment("files").Generation).To(Equal(before.Generation), "a new registry document restarts nothing")
 
-		w.dispatchers.say(string(old.UID), func(s *registry.State) {
+		w.dispatchers.Say(string(old.UID), func(s *registry.State) {
 			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "0123"}
 		})
 		w.settle()
@@ -41,9 +42,9 @@ var _ = Describe("What an MCPServer refers to", func() {
 		Expect(after.Spec.Template.Annotations).To(HaveKeyWithValue(render.AnnotationReferences, "0123"))
 		Expect(after.Spec.Template.Labels).To(Equal(before.Spec.Template.Labels), "it is no other revision: tools that differ are drift")
 
-		fresh := w.runPod("files", definition("read_file", readOnly))
+		fresh := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		change(w, fresh, func(p *corev1.Pod) { p.Annotations = after.Spec.Template.Annotations })
-		w.dispatchers.say(string(old.UID), func(s *registry.State) { s.References.Digest = "4567" })
+		w.dispatchers.Say(string(old.UID), func(s *registry.State) { s.References.Digest = "4567" })
 		w.settleEnforced(old, fresh)
 		Expect(w.deployment("files").Generation).To(Equal(after.Generation), "the pods of before are on their way out and are not asked")
 		w.restart()
@@ -51,7 +52,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 		w.settle()
 		Expect(w.writes.since(rest)).To(BeEmpty())
 
-		w.dispatchers.say(string(fresh.UID), func(s *registry.State) {
+		w.dispatchers.Say(string(fresh.UID), func(s *registry.State) {
 			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "89ab"}
 		})
 		w.settle()
@@ -67,7 +68,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 	It("is named while it is missing, and the server recovers without a touch of its spec (mcp-lifecycle-operator 92)", func() {
 		w.create(w.server("files", withSecret))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.podStatus(pod, false, func(s *corev1.PodStatus) {
 			s.ContainerStatuses = []corev1.ContainerStatus{{Name: render.ContainerServer, State: corev1.ContainerState{
 				Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: `secret "web" not found`},

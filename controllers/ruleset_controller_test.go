@@ -122,7 +122,7 @@ var _ = Describe("A RuleSet", func() {
 	It("that a tool names and that is missing denies that tool alone, until it is there", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly), definition("list_files", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("list_files", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.RuleSets = []string{"paths"} })
 		w.settleEnforced(pod)
@@ -170,7 +170,7 @@ var _ = Describe("A RuleSet", func() {
 	It("counts the tools that it has a say on", func() {
 		w.create(w.server("files"))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly), definition("write_file", ""), definition("write_log", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", ""), fakecluster.Definition("write_log", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
 		for name, edit := range map[string]func(*mcpv1alpha1.RuleSetSpec){
 			"all-of-them":  func(*mcpv1alpha1.RuleSetSpec) {},
