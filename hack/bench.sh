@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=bin/bench
 mkdir -p "$bin"
 # As releases are built.
-go build -p 2 -ldflags "-s -w -X main.version=$(git describe --tags --always --dirty 2>/dev/null || echo dev)" -o "$bin/" ./cmd/dispatcher
+go build -p 2 ${PROFILE:+-tags profile} -ldflags "-s -w -X main.version=$(git describe --tags --always --dirty 2>/dev/null || echo dev)" -o "$bin/" ./cmd/dispatcher
 go build -p 2 -o "$bin/" ./test/bench
 flags=(--dispatcher "$PWD/$bin/dispatcher" --out "$bin" --only "${ONLY:-}")
 if [[ ${PEERS:-} != none ]]; then

@@ -1,11 +1,14 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build profile
+
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +19,16 @@ import (
 // heapRate is how often the heap is looked at while profiles are made, in bytes: by the default of the runtime most of what
 // a dispatcher holds would be missed.
 const heapRate = 16 << 10
+
+// A build for measurements has a flag more.
+func init() {
+	profiling = func(flags *flag.FlagSet) runner {
+		folder := flags.String("profile", "", "`folder` for profiles of the processor's time and of memory, in the form of pprof, written at the end")
+		return func(ctx context.Context, serve func(context.Context) error) error {
+			return profiled(ctx, *folder, serve)
+		}
+	}
+}
 
 // profiled runs serve, and writes profiles into a folder, if one is named, in the form of pprof: where the processor's time
 // went into cpu.pprof, and what memory it held when ctx ended, beside all that it ever took, into heap.pprof.

@@ -34,12 +34,21 @@ type serveFlags struct {
 	listen, adminListen, probe  string
 	metricsListen               string
 	launchSocket, logLevel, dir string
-	peers, profile              string
+	peers                       string
 	references, baseline        string
 	stdio, webSocket            bool
 	drainTimeout                time.Duration
 	allowHosts, allowOrigins    list
 	command                     []string
+	run                         runner
+}
+
+// runner runs what serves.
+type runner func(ctx context.Context, serve func(context.Context) error) error
+
+// profiling gives a runner with flags of its own, in a build for measurements.
+var profiling = func(*flag.FlagSet) runner {
+	return func(ctx context.Context, serve func(context.Context) error) error { return serve(ctx) }
 }
 
 func (f *serveFlags) parse(args []string, e env) error {
@@ -59,9 +68,9 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn, error")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 0, "how long a drain waits for calls in flight; 0 is 50s with --probe-listen, 5s without")
-	flags.StringVar(&f.profile, "profile", "", "`folder` for profiles of the processor's time and of memory, in the form of pprof, written at the end")
 	flags.Var(&f.allowHosts, "allow-host", "another host `name` by which clients reach this; may be repeated")
 	flags.Var(&f.allowOrigins, "allow-origin", "another `origin` of web pages that may call, such as https://app.example.org; may be repeated")
+	f.run = profiling(flags)
 	if err := parse(flags, args, e); err != nil {
 		return err
 	}
@@ -129,7 +138,7 @@ func serve(ctx context.Context, args []string, e env) error {
 	defer signal.Stop(broken)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	return profiled(ctx, f.profile, dispatcher.New(options).Run)
+	return f.run(ctx, dispatcher.New(options).Run)
 }
 
 func closeLogged(log *slog.Logger, c io.Closer) {

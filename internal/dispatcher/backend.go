@@ -123,6 +123,7 @@ func (d *Dispatcher) follow(ctx context.Context, p *pool.Pool, watch *probe.Prob
 		seen := watch.State()
 		if c := seen.Catalogue; c != nil && c.Digest != digest {
 			digest = c.Digest
+			d.trimmer.Due()
 			d.front.ListChanged(subscription.ToolsChanged)
 		}
 		d.metrics.Healthy(seen.Health.State == probe.Healthy)

@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/admin"
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
+	"toolgate.dev/toolgate/internal/dispatcher/footprint"
 	"toolgate.dev/toolgate/internal/dispatcher/front"
 	"toolgate.dev/toolgate/internal/dispatcher/handover"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
@@ -102,6 +103,7 @@ type Dispatcher struct {
 	admin      *admin.Handler
 	guard      *edge.Guard
 	handover   *handover.Handover
+	trimmer    *footprint.Trimmer
 
 	latched  atomic.Bool
 	draining atomic.Bool
@@ -127,6 +129,7 @@ func New(o Options) *Dispatcher {
 	if r := o.References; r.Dir != "" {
 		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})
 	}
+	d.trimmer = footprint.New(func() bool { return d.pipeline.Flight().Count() == 0 }, o.Log)
 	d.observe()
 	return d
 }
@@ -139,6 +142,7 @@ func (d *Dispatcher) apply(s *registry.Snapshot) error {
 	d.tracers.use(s.Document())
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
+	d.trimmer.Due()
 	return nil
 }
 
@@ -171,6 +175,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	if d.references != nil {
 		tasks.Go(func() { d.references.Run(background) })
 	}
+	tasks.Go(func() { d.trimmer.Run(background) })
 	servers := d.serve(&tasks, failures)
 	var err error
 	select {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -19,12 +20,14 @@ type Snapshot struct {
 	known  bool
 	tools  []*Tool
 	byName map[string]*Tool
-	sets   []*rules.Compiled
+	sets   func() []*rules.Compiled
 }
 
 // Compile makes the snapshot of one revision. A revision that the document does not name has no tools, so every call of
 // its dispatchers is refused. A rule set that does not compile denies what it governs (rules.Compile); only a document that
 // Validate refuses is an error. The snapshot takes d over: the caller must not write to it afterwards.
+//
+// Rule sets are compiled beside whoever goes on with the snapshot, and RuleSets waits for them: the server starts meanwhile.
 func Compile(d *Document, digest string, revision string) (*Snapshot, error) {
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("compiling registry document: %w", err)
@@ -37,9 +40,15 @@ func Compile(d *Document, digest string, revision string) (*Snapshot, error) {
 		s.byName[t.Name] = t
 	}
 	slices.SortFunc(s.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
-	for _, set := range d.RuleSets {
-		compiled, _ := rules.Compile(set)
-		s.sets = append(s.sets, compiled)
+	s.sets = sync.OnceValue(func() []*rules.Compiled {
+		sets := make([]*rules.Compiled, len(d.RuleSets))
+		for i, set := range d.RuleSets {
+			sets[i], _ = rules.Compile(set)
+		}
+		return sets
+	})
+	if len(d.RuleSets) > 0 {
+		go s.sets()
 	}
 	return s, nil
 }
@@ -63,4 +72,4 @@ func (s *Snapshot) Tool(name string) (*Tool, bool) {
 func (s *Snapshot) Tools() []*Tool { return s.tools }
 
 // RuleSets are the document's sets, compiled.
-func (s *Snapshot) RuleSets() []*rules.Compiled { return s.sets }
+func (s *Snapshot) RuleSets() []*rules.Compiled { return s.sets() }

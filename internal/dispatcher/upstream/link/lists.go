@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -96,11 +99,7 @@ func readTools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*up
 	cat := &upstream.Catalogue{Resources: -1, Prompts: -1}
 	list := &lister{conn: c, method: methodListTools, timeout: timeout, page: func(result []byte) (int, string, error) {
 		defs, cursor, err := catalog.ParseTools(result)
-		for _, def := range defs {
-			t := upstream.CatalogueTool{}
-			t.Tool, t.Err = catalog.ParseTool(def)
-			cat.Tools = append(cat.Tools, t)
-		}
+		cat.Tools = append(cat.Tools, parseTools(defs)...)
 		if ttl, ok := ttlOf(result); ok && (cat.TTL == 0 || ttl < cat.TTL) {
 			cat.TTL = ttl
 		}
@@ -119,6 +118,31 @@ func readTools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*up
 	}
 	cat.Digest = catalog.CatalogueDigest(tools)
 	return cat, nil
+}
+
+// together is how many definitions are read one after the other: a thousand take as long as all else of a start, so that
+// they are shared out between the processors.
+const together = 64
+
+func parseTools(defs [][]byte) []upstream.CatalogueTool {
+	tools := make([]upstream.CatalogueTool, len(defs))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(defs)+together-1)/together) {
+		group.Go(func() {
+			for {
+				from := int(next.Add(together)) - together
+				if from >= len(defs) {
+					return
+				}
+				for i := from; i < min(from+together, len(defs)); i++ {
+					tools[i].Tool, tools[i].Err = catalog.ParseTool(defs[i])
+				}
+			}
+		})
+	}
+	group.Wait()
+	return tools
 }
 
 // ttlOf is how long a list result may be believed (2026-07-28, Caching: ttlMs, in milliseconds), within bounds. What is no
