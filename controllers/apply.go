@@ -99,12 +99,19 @@ func controlledBy[O client.Object](s *mcpv1alpha1.MCPServer) func(O) bool {
 	}
 }
 
+// deleteOwned takes back a child of the server that nothing asks for any more. What only has its name stays.
+func deleteOwned(ctx context.Context, a *Applier, s *mcpv1alpha1.MCPServer, live client.Object) error {
+	err := a.Client.Get(ctx, client.ObjectKeyFromObject(live), live)
+	if err != nil || !controlledBy[client.Object](s)(live) {
+		return client.IgnoreNotFound(err)
+	}
+	uid := live.GetUID()
+	return client.IgnoreNotFound(a.Client.Delete(ctx, live, client.Preconditions{UID: &uid}))
+}
+
 // classify sorts the errors of writing a child, here and nowhere else: what the user must act upon becomes a Refusal for a
 // condition and is not retried as an error; the rest is transient and is returned.
 func classify(err error) (decide.Refusal, error) {
-	if refused, known := refusalOf(err); known {
-		return refused, nil
-	}
 	var foreign *foreignError
 	switch {
 	case err == nil:

@@ -100,7 +100,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 		return nil, err
 	}
 	d.replicas = decide.Replicas(deployment)
-	document, err := r.Gather.document(ctx, d.server)
+	held, err := r.Gather.written(ctx, d.server, r.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, err
 	}
-	r.Gather.Prober.Watch(key, targets(pods, r.Library.Read(key, document).Digest)) //nolint:contextcheck // polling outlives this reconcile
+	r.Gather.Prober.Watch(key, targets(pods, held)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
 	d.revisions = revisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)
@@ -117,7 +117,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 
 // targets are the pods to ask. A pod is awaited while it has not told its catalogue, does not enforce the newest document,
 // or has a server that fails: then every change is worth knowing at once.
-func targets(pods []decide.Pod, digest string) []prober.Target {
+func targets(pods []decide.Pod, held library.Held) []prober.Target {
 	var out []prober.Target
 	for i := range pods {
 		p := &pods[i]
@@ -131,7 +131,7 @@ func targets(pods []decide.Pod, digest string) []prober.Target {
 			Pod:      p.Name,
 			IP:       p.Status.PodIP,
 			Started:  dispatcherStarted(p),
-			Awaited:  state == nil || state.Catalogue == nil || state.Registry.Digest != digest || state.Health.State != string(mcpv1alpha1.Healthy),
+			Awaited:  state == nil || state.Catalogue == nil || !held.Current(state.Registry.Digest) || state.Health.State != string(mcpv1alpha1.Healthy),
 		})
 	}
 	return out

@@ -6,7 +6,9 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,8 +20,10 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -122,22 +126,63 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	return out, nil
 }
 
-// document is the server's encoded registry document as it stands in the cluster; nil while there is none.
-func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) ([]byte, error) {
+// document are the files of the server's registry document that begin it; none while there is none.
+func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) (shard.Files, error) {
+	cm, err := g.configMap(ctx, s, render.RegistryName(s.Name))
+	if cm == nil || err != nil {
+		return nil, err
+	}
+	files := shard.Files{}
+	for _, name := range []string{registry.FileName, shard.RootFile} {
+		if data := cm.Data[name]; data != "" {
+			files[name] = []byte(data)
+		}
+	}
+	return files, nil
+}
+
+// shard is the content of one shard of the server's document.
+func (g *Gatherer) shard(ctx context.Context, s *mcpv1alpha1.MCPServer, file string) ([]byte, error) {
+	cm, err := g.configMap(ctx, s, render.ShardName(s.Name, file))
+	if err != nil {
+		return nil, err
+	}
+	if cm == nil || cm.BinaryData[file] == nil {
+		return nil, fmt.Errorf("%s: %w", file, fs.ErrNotExist)
+	}
+	return cm.BinaryData[file], nil
+}
+
+// configMap is one of the server's own; nil where there is none, or where one of its name is not ours.
+func (g *Gatherer) configMap(ctx context.Context, s *mcpv1alpha1.MCPServer, name string) (*corev1.ConfigMap, error) {
 	var cm corev1.ConfigMap
-	err := g.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: render.RegistryName(s.Name)}, &cm)
+	err := g.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &cm)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading ConfigMap %s: %w", render.RegistryName(s.Name), err)
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", name, err)
 	case !controlledBy[*corev1.ConfigMap](s)(&cm):
 		return nil, nil
 	}
-	if data := cm.Data[registry.FileName]; data != "" {
-		return []byte(data), nil
+	return &cm, nil
+}
+
+// written is what the server's registry document holds as it stands in the cluster.
+func (g *Gatherer) written(ctx context.Context, s *mcpv1alpha1.MCPServer, known *library.Library) (library.Held, error) {
+	files, err := g.document(ctx, s)
+	if err != nil {
+		return library.Held{}, err
 	}
-	return nil, nil
+	var failed error
+	held := known.Read(keyOf(s), files, func(file string) ([]byte, error) {
+		data, err := g.shard(ctx, s, file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = err
+		}
+		return data, err
+	})
+	return held, failed
 }
 
 // documentInput is what the server's document is rendered from.

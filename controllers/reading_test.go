@@ -15,20 +15,42 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// document is the encoded registry document of a server.
+// document is the encoded registry document of a server, in one piece.
 func (w *world) document(server string) []byte {
+	GinkgoHelper()
+	return w.files(server)[registry.FileName]
+}
+
+// files are those of a server's registry document, as its pods see them.
+func (w *world) files(server string) shard.Files {
 	GinkgoHelper()
 	var cm corev1.ConfigMap
 	Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: render.RegistryName(server)}, &cm)).To(Succeed())
-	return []byte(cm.Data[registry.FileName])
+	files := shard.Files{}
+	for name, data := range cm.Data {
+		files[name] = []byte(data)
+	}
+	for _, name := range shard.Names() {
+		var cm corev1.ConfigMap
+		err := kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: render.ShardName(server, name)}, &cm)
+		Expect(client.IgnoreNotFound(err)).To(Succeed())
+		if err == nil {
+			files[name] = cm.BinaryData[name]
+		}
+	}
+	return files
 }
 
 func (w *world) decoded(server string) *registry.Document {
 	GinkgoHelper()
-	doc, err := registry.Decode(w.document(server))
+	files := w.files(server)
+	first, err := shard.Root(files.Load)
+	Expect(err).NotTo(HaveOccurred())
+	doc, err := shard.Decode(first, files.Load)
 	Expect(err).NotTo(HaveOccurred())
 	return doc
 }

@@ -6,7 +6,7 @@ package controllers
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -15,7 +15,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -43,60 +43,90 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	data, err := r.write(ctx, in, pods)
-	refused, err := classify(err)
+	held, refused, err := r.write(ctx, in, pods)
 	if r.Library.Refuse(keyOf(s), refused) {
 		r.Changed(s)
 	}
-	if err != nil || refused != (decide.Refusal{}) {
+	if err != nil || held.Digest == "" {
 		return reconcile.Result{RequeueAfter: refusedRetry}, err
 	}
-	wait, err := r.Toucher.Touch(ctx, pods, r.Library.Read(keyOf(s), data).Digest)
+	wait, err := r.Toucher.Touch(ctx, pods, held)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
-// tooLargeError says that a document does not fit into its ConfigMap.
-type tooLargeError struct{ size int }
-
-func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("the registry document has %d bytes and its ConfigMap holds %d; the last one stays in force: shorten rules, or split the server", e.size, registry.MaxBytes)
+// write brings the ConfigMaps up to date and gives the document that is in them, and why it is not the one that was asked for.
+// Where they could not be written, it gives none.
+func (r *RegistryReconciler) write(ctx context.Context, in render.DocumentInput, pods []decide.Pod) (library.Held, decide.Refusal, error) {
+	files, newest, err := r.next(ctx, in, pods)
+	if err == nil {
+		err = r.apply(ctx, in.Server, files)
+	}
+	if refused, err := classify(err); err != nil || refused != (decide.Refusal{}) {
+		return library.Held{}, refused, err
+	}
+	held := r.Library.Read(keyOf(in.Server), files, files.Load)
+	if large := newest.TooLarge(); large != nil {
+		return held, decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}, nil
+	}
+	return held, decide.Refusal{}, nil
 }
 
-// write brings the ConfigMap up to date and gives the document that is in it.
-func (r *RegistryReconciler) write(ctx context.Context, in render.DocumentInput, pods []decide.Pod) ([]byte, error) {
-	s := in.Server
+// next gives the files as they should be, and the document that they are made of.
+func (r *RegistryReconciler) next(ctx context.Context, in render.DocumentInput, pods []decide.Pod) (shard.Files, *library.Document, error) {
 	newest, err := r.Library.Document(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	live, err := r.Gather.document(ctx, s)
+	held, err := r.Gather.written(ctx, in.Server, r.Library)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	data, err := newest.Next(r.Library.Read(keyOf(s), live), pods)
-	if err != nil {
-		return nil, err
+	files, err := newest.Next(held, pods)
+	return files, newest, err
+}
+
+// apply writes shards before the root that names them, and takes back those that no root names any more after it: a root never
+// names what is not there, and pods that still have the one before keep it.
+func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer, files shard.Files) error {
+	var unneeded []string
+	for _, file := range shard.Names() {
+		data, needed := files[file]
+		if !needed {
+			unneeded = append(unneeded, file)
+			continue
+		}
+		live, err := r.Gather.shard(ctx, s, file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if shard.Same(live, data) {
+			data = live // compressed by another release: the text is what counts
+		}
+		if err := r.applyConfigMap(ctx, s, render.ShardConfigMap(s, file, data)); err != nil {
+			return err
+		}
 	}
-	if len(data) > registry.MaxBytes {
-		return nil, &tooLargeError{size: len(data)}
+	if err := r.applyConfigMap(ctx, s, render.RegistryConfigMap(s, files)); err != nil {
+		return err
 	}
-	return data, apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
+	for _, file := range unneeded {
+		live := &corev1.ConfigMap{ObjectMeta: named(s, render.ShardName(s.Name, file))}
+		if err := deleteOwned(ctx, r.Apply, s, live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
+	return apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
 		kind:    "ConfigMap",
-		live:    &corev1.ConfigMap{ObjectMeta: named(s, render.RegistryName(s.Name))},
-		want:    render.RegistryConfigMap(s, data),
+		live:    &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
+		want:    want,
 		owned:   controlledBy[*corev1.ConfigMap](s),
 		extract: corev1ac.ExtractConfigMap,
 	})
-}
-
-// refusalOf is the part of classify that knows of documents.
-func refusalOf(err error) (decide.Refusal, bool) {
-	var large *tooLargeError
-	if errors.As(err, &large) {
-		return decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}, true
-	}
-	return decide.Refusal{}, false
 }

@@ -5,7 +5,6 @@ package controllers_test
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -85,33 +84,4 @@ var _ = Describe("The registry document", func() {
 		urged()
 		Expect(w.writes.since(before)).To(BeEmpty())
 	})
-
-	It("that does not fit leaves the last one in force, and says so", func() {
-		w.create(w.server("files"))
-		w.settle()
-		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
-		w.settleEnforced(pod)
-		before := w.document("files")
-		for i := range 40 {
-			w.create(&mcpv1alpha1.RuleSet{
-				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("large-%d", i)},
-				Spec:       mcpv1alpha1.RuleSetSpec{Type: mcpv1alpha1.RuleSetPolicy, Rules: largeRules()},
-			})
-		}
-		w.settle()
-		s := w.getServer("files")
-		Expect(condition(s.Status.Conditions, "Enforced")).To(Equal("False/RegistryTooLarge"))
-		Expect(w.document("files")).To(Equal(before))
-	})
 })
-
-// largeRules are some 30 KiB of rules that are cheap to compile.
-func largeRules() []mcpv1alpha1.Rule {
-	var out []mcpv1alpha1.Rule
-	for i := range 30 {
-		out = append(out, mcpv1alpha1.Rule{
-			Name: fmt.Sprintf("rule-%d", i), Action: mcpv1alpha1.ActionReject, When: "false", Message: strings.Repeat("x", 1000),
-		})
-	}
-	return out
-}

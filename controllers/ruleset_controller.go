@@ -62,11 +62,11 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
 	key := keyOf(s)
 	out := decide.Reached{Server: s.Name}
-	data, err := r.Gather.document(ctx, s)
+	held, err := r.Gather.written(ctx, s, r.Library)
 	if err != nil {
 		return out, err
 	}
-	out.Written = r.Library.Read(key, data).Has(set)
+	out.Written = held.Has(set)
 	_, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
 		return out, err

@@ -45,7 +45,7 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 
 func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	if render.ServiceAccountName(s) != s.Name {
-		return r.deleteOwned(ctx, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
+		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
 	}
 	if s.Spec.Pod.ServiceAccountName != "" {
 		// A person's account that has the server's name is theirs.
@@ -64,7 +64,7 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	name := render.PeersName(s.Name)
 	if !render.HasSeveral(s) {
-		return r.deleteOwned(ctx, s, &corev1.Service{ObjectMeta: named(s, name)})
+		return deleteOwned(ctx, r.Apply, s, &corev1.Service{ObjectMeta: named(s, name)})
 	}
 	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
 		kind:    "Service",
@@ -78,7 +78,7 @@ func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPSer
 // applyDisruptionBudget keeps evictions from taking all replicas at once, where there are several.
 func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	if !render.HasSeveral(s) {
-		return r.deleteOwned(ctx, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
+		return deleteOwned(ctx, r.Apply, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
 	}
 	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget, *policyv1ac.PodDisruptionBudgetApplyConfiguration]{
 		kind:    "PodDisruptionBudget",
@@ -87,16 +87,6 @@ func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1al
 		owned:   controlledBy[*policyv1.PodDisruptionBudget](s),
 		extract: policyv1ac.ExtractPodDisruptionBudget,
 	})
-}
-
-// deleteOwned takes back a child of the server that its spec no longer asks for. What only has its name stays.
-func (r *ServerReconciler) deleteOwned(ctx context.Context, s *mcpv1alpha1.MCPServer, live client.Object) error {
-	err := r.Apply.Client.Get(ctx, client.ObjectKeyFromObject(live), live)
-	if err != nil || !controlledBy[client.Object](s)(live) {
-		return client.IgnoreNotFound(err)
-	}
-	uid := live.GetUID()
-	return client.IgnoreNotFound(r.Apply.Client.Delete(ctx, live, client.Preconditions{UID: &uid}))
 }
 
 func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
@@ -126,7 +116,7 @@ func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha
 // applyDeployment waits for the registry document, which the pods mount: its ConfigMap is watched.
 func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	document, err := r.Gather.document(ctx, s)
-	if err != nil || document == nil {
+	if err != nil || len(document) == 0 {
 		return err
 	}
 	live, err := r.live(ctx, s)

@@ -79,22 +79,17 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 		return in, err
 	}
 	in.Tools, in.MissingRuleSets = asked.Tools, render.MissingRuleSets(s, nil, names(asked.RuleSets))
-	data, err := r.Gather.document(ctx, s)
-	if err != nil || data == nil {
+	held, err := r.Gather.written(ctx, s, r.Library)
+	if err != nil || held.Digest == "" {
 		return in, err
 	}
-	written := r.Library.Read(keyOf(s), data)
-	in.Document = written.Digest
+	in.Document, in.Piece, in.PieceClosed = held.Digest, held.Piece, held.Closed
 	if refused == (decide.Refusal{}) {
 		newest, err := r.Library.Document(asked)
 		if err != nil {
 			return in, err
 		}
-		same, err := newest.Is(written)
-		if err != nil {
-			return in, err
-		}
-		in.DocumentStale = !same
+		in.DocumentStale = !newest.Is(held)
 	}
 	return in, nil
 }

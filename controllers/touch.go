@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -40,20 +41,20 @@ type touched struct {
 	count  int
 }
 
-// Touch touches those of a server's pods that have said that they enforce another document, and says when to come again; 0
-// for never. A pod that has said nothing may be right already.
-func (t *Toucher) Touch(ctx context.Context, pods []decide.Pod, digest string) (time.Duration, error) {
+// Touch touches those of a server's pods that have said that they enforce another document than the one that is written, and says
+// when to come again; 0 for never. A pod that has said nothing may be right already.
+func (t *Toucher) Touch(ctx context.Context, pods []decide.Pod, held library.Held) (time.Duration, error) {
 	var wait time.Duration
 	for i := range pods {
 		pod := &pods[i]
 		state := pod.Seen.State
-		if state == nil || state.Registry.Digest == digest || !pod.DeletionTimestamp.IsZero() {
+		if state == nil || held.Current(state.Registry.Digest) || !pod.DeletionTimestamp.IsZero() {
 			t.forget(pod.UID)
 			continue
 		}
-		due, again := t.due(pod.UID, digest)
+		due, again := t.due(pod.UID, held.Digest)
 		if due > 0 {
-			if err := t.patch(ctx, pod, fmt.Sprintf("%s.%d", digest, due)); client.IgnoreNotFound(err) != nil {
+			if err := t.patch(ctx, pod, fmt.Sprintf("%s.%d", held.Digest, due)); client.IgnoreNotFound(err) != nil {
 				return 0, fmt.Errorf("touching pod %s: %w", pod.Name, err)
 			}
 		}

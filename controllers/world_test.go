@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
@@ -307,7 +309,7 @@ func (w *world) runPod(server string, definitions ...string) *corev1.Pod {
 	w.podStatus(pod, true)
 	w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 		*s = registry.State{
-			Supports: []int{1}, Dispatcher: "v0", PodUID: string(pod.UID), Revision: revision, Ready: true,
+			Supports: registry.Supported(), Dispatcher: "v0", PodUID: string(pod.UID), Revision: revision, Ready: true,
 			Upstream:  registry.UpstreamState{Phase: registry.UpstreamConnected, ServerName: "files", ServerVersion: "1.0", ProtocolVersion: "2025-11-25"},
 			Catalogue: fakecluster.CatalogueOf(definitions...),
 			Health:    registry.HealthState{State: "Healthy", ResponseTimeMs: 3},
@@ -320,11 +322,15 @@ func (w *world) runPod(server string, definitions ...string) *corev1.Pod {
 // enforce makes a pod's dispatcher enforce the newest document.
 func (w *world) enforce(pod *corev1.Pod) {
 	GinkgoHelper()
-	data := w.document(pod.Labels[render.LabelServer])
-	doc, err := registry.Decode(data)
-	Expect(err).NotTo(HaveOccurred())
+	files := w.files(pod.Labels[render.LabelServer])
 	w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
-		s.Registry = registry.RegistryState{Digest: registry.Digest(data), Sequence: doc.Sequence}
+		first := files[registry.FileName]
+		if root, cut := files[shard.RootFile]; cut && slices.Contains(s.Supports, registry.VersionSharded) {
+			first = root
+		}
+		doc, err := shard.Decode(first, files.Load)
+		Expect(err).NotTo(HaveOccurred())
+		s.Registry = registry.RegistryState{Digest: registry.Digest(first), Sequence: doc.Sequence}
 	})
 }
 

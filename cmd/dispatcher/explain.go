@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/explain"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
+	"toolgate.dev/toolgate/internal/dispatcher/watch"
 )
 
 // The exit codes of explain beside 0, the call would be let through, and 1, it could not tell.
@@ -35,7 +36,7 @@ type explainFlags struct {
 
 func (f *explainFlags) parse(args []string, e env) error {
 	flags := flag.NewFlagSet("dispatcher explain", flag.ContinueOnError)
-	flags.StringVar(&f.registry, "registry", "", "`file` of the registry document, with --tools")
+	flags.StringVar(&f.registry, "registry", "", "`path` of the registry document, a file or the directory of its files, with --tools")
 	flags.StringVar(&f.tools, "tools", "", "`file` with the server's tools/list: {\"tools\": [...]}")
 	flags.StringVar(&f.revision, "revision", "", "the server's `revision` in the document; may be left out where there is only one")
 	flags.StringVar(&f.url, "url", "", "`URL` of a dispatcher that runs, such as http://127.0.0.1:7310, instead of the files")
@@ -113,7 +114,7 @@ func (f *explainFlags) evaluate(ctx context.Context) (rest.Evaluation, error) {
 		defer cancel()
 		return explain.Remote(ctx, &http.Client{}, f.url, f.call)
 	}
-	document, err := os.ReadFile(f.registry)
+	document, _, err := watch.Read(f.registry)
 	if err != nil {
 		return rest.Evaluation{}, fmt.Errorf("--registry: %w", err)
 	}

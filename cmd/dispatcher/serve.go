@@ -53,7 +53,7 @@ var profiling = func(*flag.FlagSet) runner {
 
 func (f *serveFlags) parse(args []string, e env) error {
 	flags := flag.NewFlagSet("dispatcher serve", flag.ContinueOnError)
-	flags.StringVar(&f.registry, "registry", "", "`file` of the registry document (required)")
+	flags.StringVar(&f.registry, "registry", "", "`path` of the registry document: its file, or the directory of its files (required)")
 	flags.StringVar(&f.revision, "revision", "", "the server's `revision` in the document; may be left out where there is only one")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp and, as of 2024-11-05, at /sse; REST under /api/mcp/")
 	flags.BoolVar(&f.webSocket, "websocket", false, "serve MCP over WebSocket at /ws too")

@@ -40,9 +40,14 @@ type ServerInput struct {
 	Deployment *appsv1.Deployment
 	// Pods are those whose owners end at this server, sorted by name.
 	Pods []Pod
-	// Document is the digest of the newest registry document, "" while there is none; DocumentError is why there is no newer.
+	// Document is the digest of the newest registry document, "" while there is none; DocumentError is why it is not the one that
+	// was asked for.
 	Document      string
 	DocumentError Refusal
+	// Piece is the digest of what is written beside a document in shards for dispatchers that read none; PieceClosed says
+	// that it denies everything.
+	Piece       string
+	PieceClosed bool
 	// DocumentStale says that the newest document does not hold yet what the objects say now.
 	DocumentStale bool
 	// Tools are the MCPTools of the server.
@@ -84,7 +89,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	}
 	sooner(graceEnds(list))
 	for _, p := range d.serving() {
-		if p.Seen.Err != "" && !p.enforces(d.Document) {
+		if p.Seen.Err != "" && !d.inForce(p) {
 			sooner(p.Seen.FailingSince.Add(Unreachable))
 		}
 	}

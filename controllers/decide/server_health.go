@@ -138,7 +138,10 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 func (d *ServerInput) behind() (lagging, unheard []string, refused Refusal) {
 	for _, p := range d.serving() {
 		switch {
-		case p.enforces(d.Document):
+		case d.inForce(p):
+		case d.PieceClosed && p.enforces(d.Piece):
+			return nil, nil, Refusal{mcpv1alpha1.ReasonRegistryTooLarge, fmt.Sprintf(
+				"pod %s refuses every call: its dispatcher is of an earlier release, which reads no document in shards, and the document does not fit into one piece", p.Name)}
 		case p.Unheard():
 			unheard = append(unheard, p.Name)
 		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
@@ -150,6 +153,11 @@ func (d *ServerInput) behind() (lagging, unheard []string, refused Refusal) {
 		}
 	}
 	return lagging, unheard, Refusal{}
+}
+
+// inForce says whether a pod enforces the newest document, in either form.
+func (d *ServerInput) inForce(p *Pod) bool {
+	return p.enforces(d.Document) || d.Piece != "" && !d.PieceClosed && p.enforces(d.Piece)
 }
 
 // late says whether what is not in force yet is still on its way.

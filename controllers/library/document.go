@@ -15,6 +15,7 @@ import (
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -22,12 +23,18 @@ import (
 // Document is what the objects of one server ask its dispatchers to enforce, before anybody said under which sequence. It is
 // safe for concurrent use, and nobody may write to what it gives.
 type Document struct {
-	doc *registry.Document
+	doc  *registry.Document
+	plan *shard.Plan
 
-	mu sync.Mutex
-	// digest is that of the document under sequence; "" while it was not encoded yet.
-	digest   string
+	mu   sync.Mutex
+	last written
+}
+
+// written is a document as it was last put into files.
+type written struct {
 	sequence int64
+	form     shard.Form
+	files    shard.Files
 }
 
 // rendering is one document on its way: reconcilers that ask for the same one wait for it instead of making it again.
@@ -60,7 +67,12 @@ func (l *Library) Document(in render.DocumentInput) (*Document, error) {
 			asked.err = fmt.Errorf("rendering the registry document: %w", err)
 			return
 		}
-		asked.doc = &Document{doc: doc}
+		plan, err := shard.NewPlan(doc)
+		if err != nil {
+			asked.err = err
+			return
+		}
+		asked.doc = &Document{doc: doc, plan: plan}
 	})
 	return asked.doc, asked.err
 }
@@ -115,69 +127,67 @@ func (d *Document) BrokenSets() []*rules.Compiled {
 	return out
 }
 
-// Is says whether a document that was written is this one, but for its sequence.
-func (d *Document) Is(written Held) (bool, error) {
-	if written.Sequence == 0 {
-		return false, nil
-	}
-	digest, err := d.under(written.Sequence)
-	return digest == written.Digest, err
+// TooLarge says why the document denies everything instead of what it was asked for; nil where it does not.
+func (d *Document) TooLarge() *shard.TooLargeError { return d.plan.TooLarge() }
+
+// Is says whether a document that was written is this one, but for its sequence and for how it is cut.
+func (d *Document) Is(held Held) bool {
+	return held.Sequence != 0 && held.Content == d.plan.Content()
 }
 
-// Next encodes the document under the sequence that it needs: that of the one that is written while nothing has changed, else
-// the next. Dispatchers remember the highest that they have seen, so a ConfigMap that was deleted and starts over must come
-// out above that, or it would be refused.
-func (d *Document) Next(written Held, pods []decide.Pod) ([]byte, error) {
-	same, err := d.Is(written)
-	if err != nil {
-		return nil, err
-	}
-	if same && !overtaken(written, pods) {
-		return d.encode(written.Sequence)
-	}
-	next := written.Sequence + 1
-	for i := range pods {
-		state := pods[i].Seen.State
-		// A pod that has this very document in force asks for no sequence above its own.
-		if state != nil && (!same || state.Registry.Digest != written.Digest) {
-			next = max(next, state.Registry.Sequence+1)
+// Next puts the document into files under the sequence that it needs: that of the one that is written while nothing has changed,
+// else the next. Dispatchers remember the highest that they have seen, so a ConfigMap that was deleted and starts over must
+// come out above that, or it would be refused.
+func (d *Document) Next(held Held, pods []decide.Pod) (shard.Files, error) {
+	same := d.Is(held)
+	next := held.Sequence
+	if !same || overtaken(held, pods) {
+		next++
+		for i := range pods {
+			state := pods[i].Seen.State
+			// A pod that has this very document in force asks for no sequence above its own.
+			if state != nil && (!same || !held.Current(state.Registry.Digest)) {
+				next = max(next, state.Registry.Sequence+1)
+			}
 		}
 	}
-	return d.encode(next)
+	return d.under(next, formFor(held, pods))
 }
 
 // overtaken says whether a pod has seen another document under the sequence of the one that is written, or a higher one.
-func overtaken(written Held, pods []decide.Pod) bool {
+func overtaken(held Held, pods []decide.Pod) bool {
 	return slices.ContainsFunc(pods, func(p decide.Pod) bool {
 		state := p.Seen.State
-		return state != nil && state.Registry.Digest != "" && state.Registry.Digest != written.Digest && state.Registry.Sequence >= written.Sequence
+		return state != nil && state.Registry.Digest != "" && !held.Current(state.Registry.Digest) && state.Registry.Sequence >= held.Sequence
 	})
 }
 
-func (d *Document) encode(sequence int64) ([]byte, error) {
-	doc := *d.doc
-	doc.Sequence = sequence
-	data, digest, err := doc.Encode()
+// formFor asks what the dispatchers say that they read. One that has said nothing yet changes nothing.
+func formFor(held Held, pods []decide.Pod) shard.Form {
+	form := shard.Form{Split: held.Split}
+	for i := range pods {
+		state := pods[i].Seen.State
+		if state == nil {
+			form.WholeReaders = form.WholeReaders || !held.Closed
+			form.ShardReaders = form.ShardReaders || held.Split
+			continue
+		}
+		form.WholeReaders = form.WholeReaders || !slices.Contains(state.Supports, registry.VersionSharded)
+		form.ShardReaders = form.ShardReaders || !slices.Contains(state.Supports, registry.Version)
+	}
+	return form
+}
+
+func (d *Document) under(sequence int64, form shard.Form) (shard.Files, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.last.files != nil && d.last.sequence == sequence && d.last.form == form {
+		return d.last.files, nil
+	}
+	files, err := d.plan.Files(sequence, form)
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sequence, d.digest = sequence, digest
-	return data, nil
-}
-
-// under is the digest of the document under a sequence.
-func (d *Document) under(sequence int64) (string, error) {
-	d.mu.Lock()
-	digest, known := d.digest, d.digest != "" && d.sequence == sequence
-	d.mu.Unlock()
-	if known {
-		return digest, nil
-	}
-	data, err := d.encode(sequence)
-	if err != nil {
-		return "", err
-	}
-	return registry.Digest(data), nil
+	d.last = written{sequence, form, files}
+	return files, nil
 }

@@ -9,16 +9,25 @@ import (
 
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
 // keptDocuments are remembered for each server: a pod can be a few behind.
 const keptDocuments = 16
 
-// Held is what is remembered of an encoded document. The zero value is no document.
+// Held is what is remembered of a document that is written. The zero value is no document.
 type Held struct {
-	// Digest is its name; "" for no document.
+	// Digest names it: that of its root where it is in shards, else that of its one piece; "" for no document.
 	Digest string
+	// Piece is the digest of the document of one piece, which is always there; Closed says that it denies everything, because
+	// the document itself is too large for one piece.
+	Piece  string
+	Closed bool
+	// Split says that there is a root.
+	Split bool
+	// Content is what it says (shard.Plan.Content); "" where it can't be read whole.
+	Content string
 	// Sequence is 0 where the document can't be read: somebody else wrote it, and it is about to be written anew.
 	Sequence int64
 	// sets are the digests of the sets in it, by name.
@@ -42,21 +51,37 @@ func digestOf(set rules.Set) [sha256.Size]byte {
 	return sha256.Sum256(data)
 }
 
-// Read says what an encoded document of a server holds; nil is no document. It is decoded only if its digest is new.
-func (l *Library) Read(key prober.Key, data []byte) Held {
-	if data == nil {
+// Current says whether a dispatcher that has this digest in force can have nothing newer.
+func (h Held) Current(digest string) bool {
+	return digest == h.Digest || digest == h.Piece
+}
+
+// Read says what the files of a server's document hold; none is no document. They are decoded only if they are new. Shards
+// come from load.
+func (l *Library) Read(key prober.Key, files shard.Files, load shard.Load) Held {
+	first, err := shard.Root(files.Load)
+	if err != nil {
 		return Held{}
 	}
-	digest := registry.Digest(data)
-	if held := l.Known(key, digest); held.Digest != "" {
+	_, split := files[shard.RootFile]
+	held := Held{Digest: registry.Digest(first), Piece: registry.Digest(files[registry.FileName]), Split: split}
+	if last, known := l.find(key, func(h Held) bool { return h.Digest == held.Digest && h.Piece == held.Piece }); known {
+		return last
+	}
+	held.sets = map[string][sha256.Size]byte{}
+	doc, err := shard.Decode(first, load)
+	if err != nil {
+		// What comes next must pass it all the same. It is not remembered: its shards may be on their way.
+		held.Sequence = shard.Sequence(first)
 		return held
 	}
-	held := Held{Digest: digest, sets: map[string][sha256.Size]byte{}}
-	if doc, err := registry.Decode(data); err == nil {
-		held.Sequence = doc.Sequence
-		for _, set := range doc.RuleSets {
-			held.sets[set.Name] = digestOf(set)
-		}
+	held.Sequence, held.Content = doc.Sequence, contentOf(doc)
+	if split {
+		piece, err := registry.Decode(files[registry.FileName])
+		held.Closed = err != nil || contentOf(piece) != held.Content
+	}
+	for _, set := range doc.RuleSets {
+		held.sets[set.Name] = digestOf(set)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,14 +91,29 @@ func (l *Library) Read(key prober.Key, data []byte) Held {
 	return held
 }
 
-// Known gives a document that was read before. One that is not remembered is none, as far as anybody can say.
+// contentOf is what a document says, whatever its sequence; "" if it can't be written.
+func contentOf(doc *registry.Document) string {
+	plan, err := shard.NewPlan(doc)
+	if err != nil {
+		return ""
+	}
+	return plan.Content()
+}
+
+// Known gives a document that was read before, by the digest that a dispatcher has in force. One that is not remembered is none,
+// as far as anybody can say, and so is one that denies everything.
 func (l *Library) Known(key prober.Key, digest string) Held {
+	held, _ := l.find(key, func(h Held) bool { return h.Digest == digest || h.Piece == digest && !h.Closed })
+	return held
+}
+
+func (l *Library) find(key prober.Key, is func(Held) bool) (Held, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, held := range l.of(key).held {
-		if held.Digest == digest {
-			return held
+		if is(held) {
+			return held, true
 		}
 	}
-	return Held{}
+	return Held{}, false
 }

@@ -5,7 +5,6 @@ package library_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -65,14 +65,23 @@ func document(t *testing.T, l *library.Library, in render.DocumentInput) *librar
 	return doc
 }
 
-// encoded is the document under the first sequence.
+// encoded is the document under the first sequence, in one piece.
 func encoded(t *testing.T, doc *library.Document) []byte {
 	t.Helper()
-	data, err := doc.Next(library.Held{}, nil)
+	files, err := doc.Next(library.Held{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return files[registry.FileName]
+}
+
+// read reads a document of one piece; nil is none.
+func read(l *library.Library, key prober.Key, data []byte) library.Held {
+	files := shard.Files{}
+	if data != nil {
+		files[registry.FileName] = data
+	}
+	return l.Read(key, files, files.Load)
 }
 
 // what is written once by each of three reconcilers: the inputs are equal, and not the same.
@@ -158,14 +167,14 @@ func TestTheNextSequence(t *testing.T) {
 	other.Server.Spec.Description = "another"
 	// Each document under the sequence 7.
 	six := []decide.Pod{pod("sha256:else", 6)}
-	same, err := doc.Next(library.Held{}, six)
-	if err != nil {
-		t.Fatal(err)
+	seventh := func(doc *library.Document) []byte {
+		files, err := doc.Next(library.Held{}, six)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files[registry.FileName]
 	}
-	different, err := document(t, library.New(), other).Next(library.Held{}, six)
-	if err != nil {
-		t.Fatal(err)
-	}
+	same, different := seventh(doc), seventh(document(t, library.New(), other))
 	for name, tc := range map[string]struct {
 		live []byte
 		pods []decide.Pod
@@ -185,10 +194,11 @@ func TestTheNextSequence(t *testing.T) {
 		"passes a pod that is ahead of a change as well": {live: different, pods: []decide.Pod{pod("sha256:else", 12)}, want: 13},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data, err := doc.Next(l.Read(key, tc.live), tc.pods)
+			files, err := doc.Next(read(l, key, tc.live), tc.pods)
 			if err != nil {
 				t.Fatal(err)
 			}
+			data := files[registry.FileName]
 			var got struct{ Sequence int64 }
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatal(err)
@@ -196,23 +206,23 @@ func TestTheNextSequence(t *testing.T) {
 			if got.Sequence != tc.want {
 				t.Errorf("sequence %d, want %d", got.Sequence, tc.want)
 			}
-			if is, err := doc.Is(l.Read(key, data)); err != nil || !is {
-				t.Errorf("what was encoded is not the document: %v, %v", is, err)
+			if !doc.Is(read(l, key, data)) {
+				t.Error("what was encoded is not the document")
 			}
 		})
 	}
 }
 
 func pod(digest string, sequence int64) decide.Pod {
-	return decide.Pod{Seen: prober.Observation{State: &registry.State{Registry: registry.RegistryState{Digest: digest, Sequence: sequence}}}}
+	return decide.Pod{Seen: prober.Observation{State: &registry.State{Supports: registry.Supported(), Registry: registry.RegistryState{Digest: digest, Sequence: sequence}}}}
 }
 
 func TestWhatDocumentsHeld(t *testing.T) {
 	l := library.New()
 	in := input()
-	first := l.Read(key, encoded(t, document(t, l, in)))
+	first := read(l, key, encoded(t, document(t, l, in)))
 	in.RuleSets[1].Generation = 2
-	second := l.Read(key, encoded(t, document(t, l, in)))
+	second := read(l, key, encoded(t, document(t, l, in)))
 	// set is one of the two as it is rendered now, at a generation and after a change.
 	set := func(i int, generation int64, change func(*render.DocumentInput)) rules.Set {
 		in := input()
@@ -243,7 +253,7 @@ func TestWhatDocumentsHeld(t *testing.T) {
 		"nothing, where it is none":               {library.Held{}, set(sound, 2, nil), false},
 		"what is known by its digest":             {l.Known(key, first.Digest), set(sound, 1, nil), true},
 		"nothing of another server":               {l.Known(prober.Key{Namespace: "demo", Name: "other"}, first.Digest), set(sound, 1, nil), false},
-		"nothing that can't be read":              {l.Read(key, []byte("scribbled over")), set(sound, 1, nil), false},
+		"nothing that can't be read":              {read(l, key, []byte("scribbled over")), set(sound, 1, nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.held.Has(tc.set); got != tc.want {
@@ -255,14 +265,26 @@ func TestWhatDocumentsHeld(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	l := library.New()
-	first := l.Read(key, []byte("0"))
-	for i := range 16 {
-		l.Read(key, fmt.Append(nil, i+1))
+	doc := document(t, l, input())
+	// nth is the document under the sequence n.
+	nth := func(n int64) library.Held {
+		files, err := doc.Next(library.Held{}, []decide.Pod{pod("sha256:else", n-1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Read(key, files, files.Load)
+	}
+	first := nth(1)
+	for i := range int64(16) {
+		nth(i + 2)
 	}
 	if l.Known(key, first.Digest).Digest != "" {
 		t.Error("more than 16 documents of one server are remembered")
 	}
-	last := l.Read(key, []byte("16"))
+	last := nth(17)
+	if l.Known(key, last.Digest).Digest == "" {
+		t.Error("the last document is not remembered")
+	}
 	l.Forget(key)
 	if l.Known(key, last.Digest).Digest != "" {
 		t.Error("a server that is gone is remembered")
@@ -289,7 +311,7 @@ func TestADocumentHoldsASchemaAsItIs(t *testing.T) {
 	in.RuleSets[1].Spec.Format = mcpv1alpha1.RuleFormatJSONSchema
 	in.RuleSets[1].Spec.Rules[0].When = ""
 	in.RuleSets[1].Spec.Rules[0].Schema = &runtime.RawExtension{Raw: []byte(`{ "properties": {"a": {"pattern": "<\u003c&\u2028"}} }`)}
-	held := l.Read(key, encoded(t, document(t, l, in)))
+	held := read(l, key, encoded(t, document(t, l, in)))
 	if set, _ := render.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(set) || set.Broken != "" {
 		t.Errorf("the document does not hold %+v", set)
 	}

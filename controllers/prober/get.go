@@ -18,8 +18,8 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// maxState bounds an answer. The largest catalogues seen are some hundred kilobytes.
-const maxState = 16 << 20
+// maxState bounds an answer. The largest catalogues seen are some hundred kilobytes; this is 6 KiB each for ten thousand tools.
+const maxState = 64 << 20
 
 // PodURL is the address of a pod's state on the dispatcher's admin port.
 func PodURL(port int) func(Target) string {

@@ -16,8 +16,12 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// Supported are the document versions that Decode reads.
-func Supported() []int { return []int{Version} }
+// Supported are the document versions that a dispatcher of this release reads: Decode those of one piece, package shard those
+// in shards.
+func Supported() []int { return []int{Version, VersionSharded} }
+
+// whole are the versions of documents of one piece.
+func whole() []int { return []int{Version} }
 
 // Decode reads an encoded document strictly: an unknown or repeated member, a member in another case, null, trailing data,
 // another version or a value outside its range is an error that names the member and says what would be right. A document
@@ -29,22 +33,31 @@ func Decode(data []byte) (*Document, error) {
 	if err := checkVersion(data); err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)
 	}
-	if err := checkMembers(data, &Document{}); err != nil {
-		return nil, fmt.Errorf("registry document: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var d Document
-	if err := dec.Decode(&d); err != nil {
-		return nil, fmt.Errorf("registry document: %w", plain(err))
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("registry document: data after the end of the document")
+	if err := Strict(data, &d, MaxBytes); err != nil {
+		return nil, fmt.Errorf("registry document: %w", err)
 	}
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("registry document: %w", err)
 	}
 	return &d, nil
+}
+
+// Strict reads JSON text of at most maxBytes into what into points to, with the strictness of Decode: nothing unknown, repeated,
+// in another case, null or trailing passes, at any depth. The values themselves are not looked at.
+func Strict(data []byte, into any, maxBytes int) error {
+	if err := checkMembers(data, into, maxBytes); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return plain(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("data after the end of the document")
+	}
+	return nil
 }
 
 // checkVersion goes first: of a document of another version, no other member is worth a message.
@@ -61,7 +74,9 @@ func checkVersion(data []byte) error {
 	switch {
 	case head.Version == nil:
 		return fmt.Errorf("member version is missing; this release reads version %d", Version)
-	case !slices.Contains(Supported(), *head.Version):
+	case *head.Version == VersionSharded:
+		return fmt.Errorf("version %d is the root of a document in shards: read the directory that holds them all", VersionSharded)
+	case !slices.Contains(whole(), *head.Version):
 		return fmt.Errorf("version %d is not one that this release reads: %v", *head.Version, Supported())
 	}
 	return nil

@@ -9,8 +9,12 @@ package registry
 
 import "toolgate.dev/toolgate/internal/rules"
 
-// Version is the version of the document's schema that this release writes; Supported gives those that it reads.
-const Version = 1
+// Versions of the document's schema. Version is a document of one piece, VersionSharded one that is cut into shards, which is
+// read and written by package shard and means the same. Supported gives those that this release reads.
+const (
+	Version        = 1
+	VersionSharded = 2
+)
 
 // FileName is the key of the document in its ConfigMap, and the file's name in the dispatcher's volume.
 const FileName = "registry.json"

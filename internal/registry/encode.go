@@ -21,7 +21,7 @@ const MaxBytes = 1 << 20 * 95 / 100
 // Encode gives the document as deterministic JSON, and the digest over exactly these bytes. Lists whose order has no
 // meaning are sorted on the way, so that equal content gives equal bytes. A document that Decode would refuse is an error.
 func (d *Document) Encode() (data []byte, digest string, err error) {
-	sorted := d.sorted()
+	sorted := d.Sorted()
 	if err := sorted.Validate(); err != nil {
 		return nil, "", fmt.Errorf("encoding registry document: %w", err)
 	}
@@ -41,8 +41,8 @@ func Digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// sorted is a copy in which every list without an order of its own is sorted; what it shares with d it does not write.
-func (d *Document) sorted() *Document {
+// Sorted is a copy in which every list without an order of its own is sorted; what it shares with d it does not write.
+func (d *Document) Sorted() *Document {
 	s := *d
 	s.Server.Capabilities = slices.Sorted(slices.Values(d.Server.Capabilities))
 	s.Policy.Passthrough = slices.Sorted(slices.Values(d.Policy.Passthrough))

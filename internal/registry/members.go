@@ -38,8 +38,8 @@ func (e *memberError) within(token string) *memberError {
 
 // checkMembers walks JSON text beside the Go type that will hold it, because encoding/json takes the last of two equal
 // members, folds case and lets null pass. Every one of these could hide a restriction.
-func checkMembers(data []byte, into any) error {
-	if err := jsonrpc.Check(data, jsonrpc.Limits{MaxBytes: MaxBytes}); err != nil {
+func checkMembers(data []byte, into any, maxBytes int) error {
+	if err := jsonrpc.Check(data, jsonrpc.Limits{MaxBytes: maxBytes}); err != nil {
 		var syntax *jsonrpc.SyntaxError
 		if errors.As(err, &syntax) && syntax.Cause == jsonrpc.CauseDuplicateKey {
 			return &memberError{path: syntax.Path, text: "is there twice"}

@@ -98,7 +98,8 @@ func TestDecodeRefuses(t *testing.T) {
 		old, new string
 		want     string
 	}{
-		"a later version":                 {`"version":1`, `"version":2`, "version 2 is not one that this release reads: [1]"},
+		"a later version":                 {`"version":1`, `"version":3`, "version 3 is not one that this release reads: [1 2]"},
+		"the version of a root":           {`"version":1`, `"version":2`, "version 2 is the root of a document in shards"},
 		"no version":                      {`"version":1,`, ``, "member version is missing"},
 		"an unknown member":               {`"sequence":7`, `"sequence":7,"audience":"x"`, "member /audience is unknown"},
 		"an unknown member of a tool":     {`"name":"read"`, `"name":"read","require":"x"`, "member /revisions/r1/tools/1/require is unknown"},

@@ -15,8 +15,8 @@ import (
 func (d *Document) Validate() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !slices.Contains(Supported(), d.Version) {
-		add("version %d is not one that this release reads: %v", d.Version, Supported())
+	if !slices.Contains(whole(), d.Version) {
+		add("version %d is not one that this release reads: %v", d.Version, whole())
 	}
 	if d.Sequence < 0 {
 		add("sequence %d is negative", d.Sequence)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
-	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -56,7 +55,7 @@ func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) 
 func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 	command := []string{
 		dispatcherBinary, "serve",
-		"--registry", registryDir + "/" + registry.FileName,
+		"--registry", registryDir,
 		"--revision", revision,
 		"--listen", fmt.Sprintf(":%d", PortMCP),
 		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),

@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 )
 
 // DocumentInput is everything that the document of one server depends on.
@@ -190,10 +191,24 @@ func Hint(h mcpv1alpha1.Hint) *bool {
 	}
 }
 
-// RegistryConfigMap renders the ConfigMap that carries an encoded document to the pods.
-func RegistryConfigMap(s *mcpv1alpha1.MCPServer, encoded []byte) *corev1ac.ConfigMapApplyConfiguration {
+// RegistryConfigMap renders the ConfigMap that every pod of a server mounts: the files that a document begins with.
+func RegistryConfigMap(s *mcpv1alpha1.MCPServer, files shard.Files) *corev1ac.ConfigMapApplyConfiguration {
+	texts := map[string]string{}
+	for _, name := range []string{registry.FileName, shard.RootFile} {
+		if data, ok := files[name]; ok {
+			texts[name] = string(data)
+		}
+	}
 	return corev1ac.ConfigMap(RegistryName(s.Name), s.Namespace).
 		WithLabels(Labels(s.Name)).
 		WithOwnerReferences(owner(s)).
-		WithData(map[string]string{registry.FileName: string(encoded)})
+		WithData(texts)
+}
+
+// ShardConfigMap renders the ConfigMap of one shard.
+func ShardConfigMap(s *mcpv1alpha1.MCPServer, file string, data []byte) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(ShardName(s.Name, file), s.Namespace).
+		WithLabels(Labels(s.Name)).
+		WithOwnerReferences(owner(s)).
+		WithBinaryData(map[string][]byte{file: data})
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strings"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
@@ -98,8 +99,14 @@ const (
 	volumeTmp       = "toolgate-tmp"
 )
 
-// RegistryName is the ConfigMap that holds a server's document. The dot keeps it from ever being the name of a server.
+// RegistryName is the ConfigMap that holds a server's document, or its root. The dot keeps it from ever being the name of a server.
 func RegistryName(server string) string { return server + ".registry" }
+
+// ShardName is the ConfigMap of one shard of a server's document: files.registry-3 holds shard-3.json.gz.
+func ShardName(server, file string) string {
+	shard, _, _ := strings.Cut(strings.TrimPrefix(file, "shard-"), ".")
+	return RegistryName(server) + "-" + shard
+}
 
 // PeersName is the headless Service by which the replicas of a server find each other. Admission keeps servers from having
 // such names.

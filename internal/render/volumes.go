@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -35,15 +36,22 @@ func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 	return out
 }
 
-// registryVolume is not optional: a dispatcher that started without a document would refuse every call, and a pod that
-// waits for it says what it waits for.
+// registryVolume has the same sources whatever the document is cut into, so that no pod is ever restarted for its size. The first
+// is not optional: a dispatcher that started without a document would refuse every call, and a pod that waits for it says
+// what it waits for. All of its keys come as they are, because two sources of one ConfigMap could be of two generations.
 func registryVolume(s *mcpv1alpha1.MCPServer) *corev1ac.VolumeApplyConfiguration {
-	return corev1ac.Volume().WithName(volumeRegistry).WithProjected(corev1ac.ProjectedVolumeSource().
+	sources := corev1ac.ProjectedVolumeSource().
 		WithDefaultMode(readable).
 		WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
 			WithName(RegistryName(s.Name)).
-			WithItems(corev1ac.KeyToPath().WithKey(registry.FileName).WithPath(registry.FileName)).
-			WithOptional(false))))
+			WithOptional(false)))
+	for _, file := range shard.Names() {
+		sources.WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
+			WithName(ShardName(s.Name, file)).
+			WithItems(corev1ac.KeyToPath().WithKey(file).WithPath(file)).
+			WithOptional(true)))
+	}
+	return corev1ac.Volume().WithName(volumeRegistry).WithProjected(sources)
 }
 
 func dispatcherMounts(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeMountApplyConfiguration {

@@ -40,19 +40,16 @@ const protocolVersion = "2025-11-25"
 // Offline decides as a dispatcher with this registry document would before a server that lists these tools. The revision may
 // be empty where the document has only one. Trust counts as if the manager had asked at this moment. The error says what
 // could not be read.
-func Offline(document []byte, revision string, tools []byte, call Call, now time.Time) (rest.Evaluation, error) {
-	doc, err := registry.Decode(document)
+func Offline(doc *registry.Document, revision string, tools []byte, call Call, now time.Time) (rest.Evaluation, error) {
+	revision, err := only(doc, revision)
 	if err != nil {
-		return rest.Evaluation{}, err
-	}
-	if revision, err = only(doc, revision); err != nil {
 		return rest.Evaluation{}, err
 	}
 	catalogue, err := parseTools(tools)
 	if err != nil {
 		return rest.Evaluation{}, fmt.Errorf("the list of tools: %w", err)
 	}
-	snapshot, err := registry.Compile(doc, registry.Digest(document), revision)
+	snapshot, err := registry.Compile(doc, "", revision)
 	if err != nil {
 		return rest.Evaluation{}, err
 	}

@@ -1,8 +1,8 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch keeps the registry document in force: it reads the file strictly, swaps to a newer document at once, and
-// keeps the last good one on any error.
+// Package watch keeps the registry document in force: it reads the files strictly, swaps to a newer document at once, and
+// keeps the last good one on any error and while the files of a newer one are on their way.
 //
 // It owns the reading and the sequence. It must not import Kubernetes, the API, or the packages that move messages.
 package watch
@@ -11,20 +11,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"golang.org/x/sys/unix"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 )
 
 // pollInterval is how often the file is read although nothing was notified: a volume may be one that inotify does not see.
@@ -32,7 +29,8 @@ const pollInterval = 5 * time.Second
 
 // Options say what to watch.
 type Options struct {
-	// Path is the document's file. A mounted ConfigMap replaces it through a symlink in the same directory.
+	// Path is the document's first file, beside which its shards lie if it has any, or the directory that holds them all. A
+	// mounted volume replaces files through a symlink in the same directory.
 	Path string
 	// Revision is the dispatcher's own; empty takes the only revision of the document, as at a desk.
 	Revision string
@@ -55,7 +53,9 @@ type Watcher struct {
 
 	mu     sync.Mutex
 	status Status
-	seen   string // digest of the bytes that were read last
+	seen   string // digest of the first file that was read last and had all of its shards
+	// awaited is what was missing of the files that were read last.
+	awaited string
 }
 
 // New gives a watcher that has read nothing yet.
@@ -68,30 +68,48 @@ func (w *Watcher) Status() Status {
 	return w.status
 }
 
-// Reload reads the file once. The error says why the file is not in force; the document that was stays so.
+// Reload reads the files once. The error says why they are not in force; the document that was stays so.
 func (w *Watcher) Reload() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	data, err := readFile(w.opts.Path)
+	load := loadFrom(w.opts.Path)
+	first, err := firstOf(w.opts.Path, load)
 	if err != nil {
 		return w.refuse("", err)
 	}
-	digest := registry.Digest(data)
+	digest := registry.Digest(first)
 	if digest == w.seen {
 		return w.lastError()
 	}
-	snapshot, err := w.compile(data, digest)
-	if err != nil {
+	snapshot, err := w.compile(first, load, digest)
+	var incomplete *shard.IncompleteError
+	switch {
+	case errors.As(err, &incomplete) && w.status.Snapshot != nil:
+		// Nothing is wrong: the rest is on its way, and whoever compares digests sees that it has not arrived.
+		w.await(err)
+		return nil
+	case errors.As(err, &incomplete):
+		return w.refuse("", err)
+	case err != nil:
 		return w.refuse(digest, err)
 	}
 	if err := w.opts.Apply(snapshot); err != nil {
 		return w.refuse(digest, fmt.Errorf("registry document: %w", err))
 	}
-	w.seen = digest
+	w.seen, w.awaited = digest, ""
 	w.report(Status{Snapshot: snapshot})
 	w.opts.Log.Info("registry document in force", "digest", digest, "sequence", snapshot.Document().Sequence,
 		"tools", len(snapshot.Tools()), "revisionKnown", snapshot.Known())
 	return nil
+}
+
+// await tells of what is missing once, and reads everything again the next time.
+func (w *Watcher) await(err error) {
+	w.seen = ""
+	if w.awaited != err.Error() {
+		w.awaited = err.Error()
+		w.opts.Log.Info("registry document is not complete yet; the last one stays in force", "err", err)
+	}
 }
 
 func (w *Watcher) lastError() error {
@@ -115,8 +133,8 @@ func (w *Watcher) report(s Status) {
 	w.opts.Report(s)
 }
 
-func (w *Watcher) compile(data []byte, digest string) (*registry.Snapshot, error) {
-	doc, err := registry.Decode(data)
+func (w *Watcher) compile(first []byte, load shard.Load, digest string) (*registry.Snapshot, error) {
+	doc, err := shard.Decode(first, load)
 	if err != nil {
 		return nil, err
 	}
@@ -142,24 +160,7 @@ func (w *Watcher) revision(doc *registry.Document) (string, error) {
 	return names[0], nil
 }
 
-// readFile never waits: opened like this, a pipe without a writer does not hold the reader.
-func readFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("registry document: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("registry document: %s is no regular file", path), err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("registry document: %w", err)
-	}
-	return data, nil
-}
-
-// Run reads the file whenever its directory changes, and now and then, until ctx ends. Reading errors are in Status, not
+// Run reads the files whenever its directory changes, and now and then, until ctx ends. Reading errors are in Status, not
 // in Run's error.
 func (w *Watcher) Run(ctx context.Context) error {
 	notes, err := fsnotify.NewWatcher()
@@ -167,7 +168,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return fmt.Errorf("watching the registry document: %w", err)
 	}
 	defer func() { _ = notes.Close() }() // nothing is lost with it
-	dir := filepath.Dir(w.opts.Path)
+	dir := directory(w.opts.Path)
 	if err := notes.Add(dir); err != nil {
 		w.opts.Log.Warn("directory of the registry document is not watched, only polled", "directory", dir, "err", err)
 	}

@@ -169,6 +169,9 @@ func TestAFileThatIsNoneIsNotWaitedFor(t *testing.T) {
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(dir, registry.FileName), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{pipe, dir, "/dev/zero"} {
 		w := New(Options{Path: path, Log: slog.New(slog.DiscardHandler), Report: func(Status) {}})
 		if err := w.Reload(); err == nil || !strings.Contains(err.Error(), "is no regular file") {
