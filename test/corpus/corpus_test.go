@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 )
 
 const root = "../.."
@@ -138,15 +140,18 @@ func cells(t *testing.T) []row {
 	return all
 }
 
-// TestProtocol wants every cell of docs/protocol.md to name a test that exists.
+// transcripts are the dialogues that the cells of docs/protocol.md name, a file for each row and in it one for each column.
+const transcripts = "test/dataplane/testdata/transcripts"
+
+// TestProtocol wants every cell of docs/protocol.md to name a test that exists, and a dialogue.
 func TestProtocol(t *testing.T) {
 	folders, all := packages(t), cells(t)
 	if len(all) < 40 {
 		t.Errorf("%d cells", len(all))
 	}
 	for _, cell := range all {
-		if len(cell.refs) == 0 {
-			t.Errorf("%s: no test", cell.name)
+		if !played(t, cell) {
+			t.Errorf("%s: no dialogue in %s", cell.name, transcripts)
 		}
 		for _, ref := range cell.refs {
 			if !declared(t, folderOf(t, folders, ref.pkg), ref.test) {
@@ -154,6 +159,23 @@ func TestProtocol(t *testing.T) {
 			}
 		}
 	}
+}
+
+// played says whether a cell names a dialogue that there is.
+func played(t *testing.T, cell row) bool {
+	t.Helper()
+	_, column, _ := strings.Cut(cell.name, ": ")
+	for _, ref := range cell.refs {
+		if ref.test != "TestTranscripts" || ref.pkg != "dataplane" {
+			continue
+		}
+		archive, err := txtar.ParseFile(filepath.Join(root, transcripts, ref.part+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == strings.TrimSpace(column) && len(f.Data) > 0 })
+	}
+	return false
 }
 
 func declared(t *testing.T, folder, test string) bool {

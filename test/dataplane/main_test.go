@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asking.Argument {
 		os.Exit(asking.Main(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == relayArgument {
+		os.Exit(relay(os.Args[2]))
+	}
 	os.Exit(run(m))
 }
 
