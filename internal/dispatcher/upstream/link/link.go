@@ -293,6 +293,13 @@ func (c *Conn) Settle(p *Call, a Answer) {
 	}
 }
 
+// Alone says whether no more than one call is in flight.
+func (c *Conn) Alone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls) <= 1
+}
+
 // only is the one call in flight, nil if there are none or several. A feed is none.
 func (c *Conn) only() *Call {
 	c.mu.Lock()

@@ -75,6 +75,7 @@ func (d *dialer) start(ctx context.Context, hello upstream.Hello, handler upstre
 	w := &wire{dialer: d, process: process}
 	w.conn = d.New(hello, handler, w)
 	w.out = outbox.New(w.conn, d.Counters)
+	w.direct.to(process.Stdin())
 	go w.read() //nolint:contextcheck // the connection lives on after its caller
 	go w.write()
 	return d.Start(ctx, w.conn)
@@ -88,6 +89,7 @@ type wire struct {
 	process upstream.Process
 	out     *outbox.Outbox
 	batch   []byte // of the writer: memory for what is written at once
+	direct  direct
 }
 
 func (w *wire) Leaves(upstream.Era) bool { return false }
@@ -95,12 +97,29 @@ func (w *wire) Agree(upstream.Info)      {}
 func (w *wire) Vet([]byte) error         { return nil }
 func (w *wire) Stderr() []string         { return w.process.StderrTail() }
 
+// Exchange writes at once where nothing else is under way. Otherwise messages gather before the writer, which then wakes the
+// child once for several.
 func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
-	return w.out.Exchange(ctx, p, lines(message))
+	data := lines(message)
+	if w.conn.Alone() && w.direct.write(data) {
+		p.MarkSent()
+		return nil
+	}
+	return w.queue(func() error { return w.out.Exchange(ctx, p, data) })
 }
 
 func (w *wire) Tell(ctx context.Context, message []byte) error {
-	return w.out.Tell(ctx, lines(message))
+	return w.queue(func() error { return w.out.Tell(ctx, lines(message)) })
+}
+
+// queue hands a message to the writer, which counts it off once it is written.
+func (w *wire) queue(send func() error) error {
+	w.direct.queued.Add(1)
+	err := send()
+	if err != nil {
+		w.direct.queued.Add(-1)
+	}
+	return err
 }
 
 // lines frames a message: no line break inside, one at its end.
@@ -116,11 +135,7 @@ func (w *wire) write() {
 	for {
 		select {
 		case f := <-w.out.Frames():
-			data := w.gather(f)
-			if len(data) == 0 {
-				continue
-			}
-			if _, err := w.process.Stdin().Write(data); err != nil {
+			if err := w.writeAll(f); err != nil {
 				w.Log.Debug("The child does not take input", "error", err)
 				w.hurry()
 				return
@@ -131,13 +146,26 @@ func (w *wire) write() {
 	}
 }
 
+// writeAll writes a frame and those that wait behind it.
+func (w *wire) writeAll(f outbox.Frame) error {
+	w.direct.writing.Lock()
+	defer w.direct.writing.Unlock()
+	data, frames := w.gather(f)
+	defer w.direct.queued.Add(-frames)
+	if len(data) == 0 {
+		return nil
+	}
+	_, err := w.process.Stdin().Write(data)
+	return err
+}
+
 // batchBytes is about how much is written at once: less than a pipe holds.
 const batchBytes = 32 << 10
 
 // gather gives what is to be written for a frame and those that wait behind it: under load one system call, which also wakes
 // the child once, carries several.
-func (w *wire) gather(f outbox.Frame) []byte {
-	data := f.Wanted()
+func (w *wire) gather(f outbox.Frame) (data []byte, frames int64) {
+	data, frames = f.Wanted(), 1
 	for batched := false; len(data) < batchBytes; batched = true {
 		select {
 		case next := <-w.out.Frames():
@@ -145,14 +173,15 @@ func (w *wire) gather(f outbox.Frame) []byte {
 				data = append(w.batch[:0], data...)
 			}
 			data = append(data, next.Wanted()...)
+			frames++
 			if cap(data) <= 2*batchBytes { // a long message must not hold its memory
 				w.batch = data[:0]
 			}
 		default:
-			return data
+			return data, frames
 		}
 	}
-	return data
+	return data, frames
 }
 
 // read takes the child's output until it ends.
