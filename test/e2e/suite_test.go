@@ -37,9 +37,10 @@ const (
 	managerName      = "toolgate-manager"
 )
 
-// Shared time-outs: soon is for what a user waits for at the keyboard, eventually for what takes pods.
+// Shared time-outs: ended is for a call whose server or dispatcher was killed (a client that takes broken streams up again
+// learns of it when the container is back), eventually for what takes pods.
 const (
-	soon       = 10 * time.Second
+	ended      = time.Minute
 	eventually = 4 * time.Minute
 	poll       = 50 * time.Millisecond
 )

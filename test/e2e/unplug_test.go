@@ -22,9 +22,9 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
 
-// longCall asks the reference server for an operation that takes a minute: whatever ends it earlier is what a spec did.
+// longCall asks the reference server for an operation that takes longer than ended: whatever ends it earlier is what a spec did.
 func longCall() *mcp.CallToolParams {
-	return &mcp.CallToolParams{Name: "trigger-long-running-operation", Arguments: map[string]any{"duration": 60, "steps": 60}}
+	return &mcp.CallToolParams{Name: "trigger-long-running-operation", Arguments: map[string]any{"duration": 110, "steps": 110}}
 }
 
 // inFlight starts a long call in a session and returns once the server works on it, with what will come of it.
@@ -51,7 +51,7 @@ func inFlight(ctx context.Context, url string) <-chan error {
 		}
 		done <- err
 	}()
-	Eventually(working).WithContext(ctx).WithTimeout(soon).Should(Receive())
+	Eventually(working).WithContext(ctx).WithTimeout(ended).Should(Receive())
 	return done
 }
 
@@ -83,7 +83,7 @@ var _ = Describe("Pulling plugs", Ordered, func() {
 		killChildren(ctx, onlyPod(ctx, server))
 		start := time.Now()
 		var err error
-		Eventually(done).WithTimeout(soon).Should(Receive(&err))
+		Eventually(done).WithTimeout(ended).Should(Receive(&err))
 		AddReportEntry(fmt.Sprintf("child killed to error at the client: %v", time.Since(start).Round(time.Millisecond)))
 		Expect(err).To(MatchError(ContainSubstring("server")))
 		stillServes(ctx)
@@ -95,7 +95,7 @@ var _ = Describe("Pulling plugs", Ordered, func() {
 		before := restarts(pod)[container]
 		killContainer(ctx, pod, container)
 		var err error
-		Eventually(done).WithTimeout(soon).Should(Receive(&err))
+		Eventually(done).WithTimeout(ended).Should(Receive(&err))
 		Expect(err).To(HaveOccurred())
 		Eventually(func(g Gomega) {
 			g.Expect(restarts(onlyPod(ctx, server))[container]).To(BeNumerically(">", before))
