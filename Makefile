@@ -75,6 +75,10 @@ build: ## Build the manager and the dispatcher into bin/
 image: build ## Build the container image as an OCI archive, without a container engine
 	@hack/image/build.sh toolgate bin
 
+.PHONY: build-installer
+build-installer: ## Make dist/install.yaml, all of Toolgate in one file, with the image IMAGE
+	@IMAGE=$(IMAGE) hack/installer.sh
+
 .PHONY: docker-build
 docker-build: ## Build the container image with the engine at hand (ENGINE=docker)
 	@$${ENGINE:-docker} build --build-arg VERSION=$(VERSION) -t $(IMAGE) .

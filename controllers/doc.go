@@ -14,14 +14,16 @@
 // What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
 // remembered is in controllers/library.
 //
-// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=get;list;watch;create;patch;delete
+// What is read through the cache alone needs no get.
+//
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=list;watch
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers/status;mcptools/status;rulesets/status,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=services;serviceaccounts;configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 package controllers

@@ -31,6 +31,12 @@ const quiet = 3 * time.Second
 // runManager runs a whole manager, driven by watches, and gives what stops it.
 func runManager(w *world) (stop func()) {
 	GinkgoHelper()
+	return runManagerAs(w, config, "")
+}
+
+// runManagerAs is runManager with a client's configuration. In a namespace for its Lease, it waits to lead.
+func runManagerAs(w *world, config *rest.Config, leases string) (stop func()) {
+	GinkgoHelper()
 	counted := rest.CopyConfig(config)
 	counted.Wrap(w.writes.wrap)
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
@@ -38,6 +44,8 @@ func runManager(w *world) (stop func()) {
 		Cache:   controllers.CacheOptions([]string{w.namespace}),
 		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
 		Metrics: metricsserver.Options{BindAddress: "0"},
+
+		LeaderElection: leases != "", LeaderElectionNamespace: leases, LeaderElectionID: "toolgate-manager", LeaderElectionReleaseOnCancel: true,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(w.ctx)

@@ -14,6 +14,7 @@ tool controller-gen crd:generateEmbeddedObjectMeta=false paths=./api/... output:
 for crd in config/crd/bases/*.yaml; do hack/shorten-crd.sh "$crd"; done
 echo "controller-gen: roles"
 tool controller-gen rbac:roleName=toolgate-manager paths=./controllers/... output:rbac:dir=config/rbac
+sed 's/^kind: ClusterRole$/kind: Role/' config/rbac/role.yaml >config/namespaced/watched/role.yaml
 echo "policies: config/admission"
 go run ./hack/policies
 echo "crd-ref-docs: docs/api.md"

@@ -21,6 +21,8 @@ step "lint"
 hack/lint.sh
 step "the dispatcher is free of Kubernetes, and small"
 hack/verify-dispatcher.sh
+step "the installer can be made"
+hack/installer.sh
 step "links in the documents lead somewhere"
 hack/verify-docs.sh
 

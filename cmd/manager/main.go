@@ -12,9 +12,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
@@ -64,6 +66,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if o.leaderElect && o.ownNamespace == "" {
 		return nil, errors.New("--leader-elect needs --own-namespace, the namespace of its Lease")
 	}
+	if err := validNamespaces(o.namespaces); err != nil {
+		return nil, err
+	}
 	switch p := corev1.PullPolicy(*policy); p {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 		o.controllers.Platform.ImagePullPolicy = p
@@ -72,6 +77,19 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.controllers.Platform.ManagerNamespace = o.ownNamespace
 	return o, nil
+}
+
+// validNamespaces refuses names that are none: a manager that watches one which can't exist would wait in silence.
+func validNamespaces(list string) error {
+	if list == "" {
+		return nil
+	}
+	for _, name := range strings.Split(list, ",") {
+		if faults := validation.IsDNS1123Label(name); len(faults) > 0 {
+			return fmt.Errorf("--namespaces: %q is no name of a namespace (names are separated by commas alone)", name)
+		}
+	}
+	return nil
 }
 
 func run(ctx context.Context, args []string, stderr io.Writer) error {

@@ -32,6 +32,8 @@ func TestParse(t *testing.T) {
 		"something that is no flag":        {[]string{"serve"}, `unexpected argument "serve"`},
 		"a flag that is not there":         {[]string{"--webhook"}, "-webhook"},
 		"namespaces, and a pull policy":    {[]string{"--namespaces=a,b", "--dispatcher-image-pull-policy=Never"}, ""},
+		"namespaces with spaces":           {[]string{"--namespaces=a, b"}, `" b" is no name of a namespace`},
+		"a namespace without a name":       {[]string{"--namespaces=a,"}, `"" is no name of a namespace`},
 		"a level by its name":              {[]string{"--log-level=debug"}, ""},
 		"an election with a namespace":     {[]string{"--leader-elect", "--own-namespace=x"}, ""},
 		"metrics that are off and plain":   {[]string{"--metrics-bind-address=0"}, ""},
@@ -101,8 +103,8 @@ func TestTheRoleIsSmall(t *testing.T) {
 	var role rbacv1.ClusterRole
 	installed(t, &role, "rbac", "role.yaml")
 	// Deleted are tools that nothing is left to tell of, and children that a spec no longer asks for: its own account, the
-	// Service of peers, the index of a namespace without servers. All else goes with its owner.
-	deleted := []string{"mcptools", "serviceaccounts", "services", "configmaps"}
+	// Service of peers, the budget of a single pod, the index of a namespace without servers. All else goes with its owner.
+	deleted := []string{"mcptools", "serviceaccounts", "services", "configmaps", "poddisruptionbudgets"}
 	for _, rule := range role.Rules {
 		for _, r := range rule.Resources {
 			for _, v := range rule.Verbs {
