@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
 // managerNamespace is where config/ puts the manager.
@@ -94,7 +95,7 @@ var _ = Describe("A manager for one namespace, with the Roles of config/namespac
 		Eventually(func() error {
 			return kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files"}, &appsv1.Deployment{})
 		}).Should(Succeed())
-		pod := w.runPod("files", definition("read_file", readOnly), definition("write_file", ""))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", ""))
 		w.create(&mcpv1alpha1.RuleSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "rules"},
 			Spec:       mcpv1alpha1.RuleSetSpec{Type: mcpv1alpha1.RuleSetSafety, Rules: []mcpv1alpha1.Rule{{Name: "never", Action: mcpv1alpha1.ActionReject, When: "false"}}},
