@@ -30,17 +30,24 @@ const (
 )
 
 // acceptEncoding is what the server may answer in.
-func (o *Origin) acceptEncoding() string {
+func (o *Origin) acceptEncoding() []string {
 	if o.Remote {
-		return "gzip, br, zstd"
+		return encodings
 	}
-	return "identity"
+	return identity
 }
+
+// Headers are shared by all requests, which nobody changes.
+var encodings, identity = []string{"gzip, br, zstd"}, []string{"identity"}
 
 // decode puts a decoded body in the place of an encoded one (RFC 9110, section 8.4), whatever was asked for: some servers
 // compress all the same. Nothing is read yet.
 func decode(resp *http.Response) error {
-	encodings := strings.Split(strings.Join(resp.Header.Values("Content-Encoding"), ","), ",")
+	lines := resp.Header.Values("Content-Encoding")
+	if len(lines) == 0 {
+		return nil
+	}
+	encodings := strings.Split(strings.Join(lines, ","), ",")
 	applied := 0
 	for i := len(encodings) - 1; i >= 0; i-- { // they are named in the order in which they were applied
 		name := strings.ToLower(strings.TrimSpace(encodings[i]))

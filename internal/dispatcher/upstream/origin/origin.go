@@ -102,10 +102,43 @@ func (o *Origin) Client() *http.Client { return o.client }
 
 // RoundTrip carries one request out, by the shorter way where that will do: what is short, without TLS, and no WebSocket.
 func (o *Origin) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !o.HTTP1 && req.URL.Scheme == "http" && 0 <= req.ContentLength && req.ContentLength <= plain.MaxBody {
+	if o.short(req) {
 		return o.plain.RoundTrip(req)
 	}
 	return o.transport.RoundTrip(req)
+}
+
+func (o *Origin) short(req *http.Request) bool {
+	return !o.HTTP1 && req.URL.Scheme == "http" && 0 <= req.ContentLength && req.ContentLength <= plain.MaxBody
+}
+
+// do is what the client does. What goes the shorter way does without it, unless the answer leads elsewhere: then the server
+// is asked again, as it has done nothing yet.
+func (o *Origin) do(req *http.Request, body []byte) (*http.Response, error) {
+	if o.short(req) {
+		resp, err := o.plain.RoundTrip(req)
+		if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 {
+			return resp, err
+		}
+		Discard(resp)
+		req.Body = newPayload(body)
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return newPayload(body), nil }
+	return o.client.Do(req)
+}
+
+// payload is the body of a request.
+type payload struct{ bytes.Reader }
+
+func (*payload) Close() error { return nil }
+
+func newPayload(body []byte) io.ReadCloser {
+	if len(body) == 0 {
+		return http.NoBody
+	}
+	p := &payload{}
+	p.Reset(body)
+	return p
 }
 
 // Close closes idle connections.
@@ -119,7 +152,7 @@ type Request struct {
 	// Method and Target say what is asked; Target is the whole URL if it is "", else another one of the same server.
 	Method, Target string
 	Body           []byte
-	// Header are the protocol's own headers. They win over the configured ones.
+	// Header are the protocol's own headers. They win over the configured ones. Send adds others to them.
 	Header http.Header
 }
 
@@ -133,15 +166,14 @@ func (o *Origin) Send(ctx context.Context, r Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	req := request(ctx, r, target)
-	if err := o.Configure(req.Header); err != nil {
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header["Accept-Encoding"] = o.acceptEncoding()
+	if err := o.Configure(r.Header); err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept-Encoding", o.acceptEncoding())
-	for name, values := range r.Header {
-		req.Header[name] = values
-	}
-	resp, err := o.client.Do(req)
+	resp, err := o.do(request(ctx, r, target), r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -154,26 +186,26 @@ func (o *Origin) Send(ctx context.Context, r Request) (*http.Response, error) {
 // request makes what http.NewRequestWithContext would, without reading the URL each time.
 func request(ctx context.Context, r Request, target *url.URL) *http.Request {
 	req := &http.Request{
-		Method: r.Method, URL: target, Host: target.Host, Header: make(http.Header, 8), ContentLength: int64(len(r.Body)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil },
-	}
-	if len(r.Body) > 0 {
-		req.Body = io.NopCloser(bytes.NewReader(r.Body))
+		Method: r.Method, URL: target, Host: target.Host, Header: r.Header, ContentLength: int64(len(r.Body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: newPayload(r.Body),
 	}
 	return req.WithContext(ctx)
 }
 
-// Configure adds the headers that every request has.
+var userAgent = []string{"toolgate"}
+
+// Configure adds the headers that every request has, and replaces none.
 func (o *Origin) Configure(header http.Header) error {
 	for _, h := range o.Headers {
 		value, err := headerValue(h)
 		if err != nil {
 			return err
 		}
-		header.Set(h.Name, value)
+		if header.Get(h.Name) == "" {
+			header.Set(h.Name, value)
+		}
 	}
-	header.Set("User-Agent", "toolgate")
+	header["User-Agent"] = userAgent
 	return nil
 }
 

@@ -85,10 +85,18 @@ func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error
 // readers are for answers that are no streams: their memory would be most of what such an answer takes.
 var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 
+// texts are for answers while they are read; a longer one must not hold its memory.
+var texts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxPooled = 64 << 10
+
 // adopt takes the session id that the answer to initialize may carry.
 func (w *wire) adopt(resp *http.Response, p *link.Call) error {
+	if p.Method != link.MethodInitialize {
+		return nil
+	}
 	id := resp.Header.Get(headerSession)
-	if p.Method != link.MethodInitialize || id == "" {
+	if id == "" {
 		return nil
 	}
 	if len(id) > maxSessionLength || strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
@@ -132,7 +140,15 @@ func sniff(body *bufio.Reader, want int) []byte {
 // document takes an answer that is one JSON text.
 func (w *wire) document(ctx context.Context, body io.Reader, p *link.Call) error {
 	limit := w.MaxMessageBytes
-	data, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
+	text := texts.Get().(*bytes.Buffer)
+	defer func() {
+		if text.Cap() <= maxPooled {
+			text.Reset()
+			texts.Put(text)
+		}
+	}()
+	_, err := text.ReadFrom(io.LimitReader(body, int64(limit)+1))
+	data := text.Bytes() // of which nothing is kept: Receive copies
 	switch {
 	case err != nil:
 		return w.broken(ctx, err)

@@ -29,24 +29,30 @@ const (
 	streamType = "text/event-stream"
 )
 
+// The values of headers are shared by all requests, which nobody changes.
+var (
+	sendsJSON   = []string{jsonType}
+	takesBoth   = []string{jsonType + ", " + streamType}
+	takesStream = []string{streamType}
+)
+
 // endpoint is what a server is asked for.
 const endpoint = "streamable HTTP endpoint"
 
 // send makes one request. The extra headers are the protocol's; the configured ones never replace one.
 func (w *wire) send(ctx context.Context, method string, body []byte, extra map[string]string) (*http.Response, error) {
-	header := http.Header{}
+	header := make(http.Header, 8)
 	switch method {
 	case http.MethodPost:
-		header.Set("Content-Type", jsonType)
-		header.Set("Accept", jsonType+", "+streamType)
+		header["Content-Type"], header["Accept"] = sendsJSON, takesBoth
 	case http.MethodGet:
-		header.Set("Accept", streamType)
+		header["Accept"] = takesStream
 	}
 	if info := w.agreed.Load(); info != nil && info.ProtocolVersion != "" {
-		header.Set(headerVersion, info.ProtocolVersion)
+		header[headerVersion] = []string{info.ProtocolVersion}
 	}
 	if session := w.session.Load(); session != nil {
-		header.Set(headerSession, *session)
+		header[headerSession] = []string{*session}
 	}
 	for name, value := range extra {
 		header.Set(name, value)
