@@ -65,6 +65,32 @@ var _ = Describe("What an MCPServer refers to", func() {
 		Expect(pod.Spec.Volumes).NotTo(ContainElement(HaveField("Secret", Not(BeNil()))), "the dispatcher no longer sees the Secret")
 	})
 
+	It("tells of a domain model that is missing or malformed, and of nothing once it is right", func() {
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.DomainModel = &mcpv1alpha1.DomainModel{ConfigMapKeyRef: mcpv1alpha1.KeyRef{Name: "web", Key: "model"}, Format: mcpv1alpha1.ModelTurtle}
+		}))
+		w.settle()
+		pod := w.runPod("files", definition("read_file", readOnly))
+		generation := w.deployment("files").Generation
+		for _, tc := range []struct {
+			found registry.DomainModelState
+			want  string
+			says  string
+		}{
+			{registry.DomainModelState{Missing: true}, "False/ReferenceNotFound", "key model of ConfigMap web"},
+			{registry.DomainModelState{Digest: "a", Error: "the domain model is not Turtle: line 3: a string is not closed"}, "False/DomainModelInvalid", "line 3"},
+			{registry.DomainModelState{Digest: "b"}, "True/Accepted", ""},
+		} {
+			w.dispatchers.say(string(pod.UID), func(s *registry.State) { s.DomainModel = tc.found })
+			w.settleEnforced(pod)
+			s := w.getServer("files")
+			Expect(condition(s.Status.Conditions, "Accepted")).To(Equal(tc.want))
+			Expect(message(s.Status.Conditions, "Accepted")).To(ContainSubstring(tc.says))
+		}
+		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+		Expect(w.deployment("files").Generation).To(Equal(generation), "nothing of it restarts pods")
+	})
+
 	It("is named while it is missing, and the server recovers without a touch of its spec (mcp-lifecycle-operator 92)", func() {
 		w.create(w.server("files", withSecret))
 		w.settle()

@@ -60,6 +60,8 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonReferenceNotFound: a ConfigMap, Secret or ServiceAccount that the spec names does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonDomainModelInvalid: the text of spec.domainModel is malformed; the message says where, and the last good one stays in use.
+	ReasonDomainModelInvalid = "DomainModelInvalid"
 	// ReasonApplyFailed: the API server refused a child (quota, Pod Security, admission policy); the message is its answer.
 	ReasonApplyFailed = "ApplyFailed"
 )

@@ -149,6 +149,11 @@ type MCPServerSpec struct {
 	// network says who reaches the pods of this server, and what they reach.
 	// +optional
 	Network Network `json:"network,omitzero"`
+	// domainModel is a text that says what the server's domain is about: concepts,
+	// relations, rules. The server finds it in a file, clients read it as the
+	// resource toolgate://domain-model.
+	// +optional
+	DomainModel *DomainModel `json:"domainModel,omitempty"`
 	// timeoutSeconds is how long one call may take, in seconds. Default: 30.
 	// spec.timeoutSeconds of an MCPTool wins over it. A call that takes longer is
 	// answered with a time-out, and the server is told to cancel it.

@@ -4,6 +4,9 @@
 package decide
 
 import (
+	"fmt"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -21,4 +24,27 @@ func References(live, revision string, pods []Pod) string {
 		}
 	}
 	return live
+}
+
+// modelProblem is what is wrong with the domain model, as a pod of the spec's revision sees it.
+func (d *ServerInput) modelProblem() (reason, message string) {
+	model := d.Server.Spec.DomainModel
+	if model == nil {
+		return "", ""
+	}
+	for i := range d.Pods {
+		p := &d.Pods[i]
+		if p.Revision() != d.Revision || p.Seen.State == nil {
+			continue
+		}
+		switch found := p.Seen.State.DomainModel; {
+		case found.Missing:
+			return mcpv1alpha1.ReasonReferenceNotFound, fmt.Sprintf("spec.domainModel names key %s of ConfigMap %s, which does not exist; it is taken up when it does",
+				model.ConfigMapKeyRef.Key, model.ConfigMapKeyRef.Name)
+		case found.Error != "":
+			return mcpv1alpha1.ReasonDomainModelInvalid, fmt.Sprintf("ConfigMap %s, key %s: %s; clients are given the last good one",
+				model.ConfigMapKeyRef.Name, model.ConfigMapKeyRef.Key, found.Error)
+		}
+	}
+	return "", ""
 }

@@ -110,6 +110,9 @@ func (d *ServerInput) accepted() verdict {
 	if reason, message := d.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
 		return no(reason, message)
 	}
+	if reason, message := d.modelProblem(); reason != "" {
+		return no(reason, message)
+	}
 	return yes(mcpv1alpha1.ReasonAccepted, "")
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/admin"
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/footprint"
 	"toolgate.dev/toolgate/internal/dispatcher/front"
@@ -96,6 +97,7 @@ type Dispatcher struct {
 	backends backends
 	tracers  tracers
 	watcher  *watch.Watcher
+	model    *domainmodel.Model
 	// references is nil where the server was started with none.
 	references *references.Watcher
 	front      *front.Handler
@@ -117,7 +119,8 @@ func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
 	d.backends, d.tracers.dispatcher = backends{dispatcher: d}, d
 	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
-	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now,
+	d.model = domainmodel.New(func() { d.admin.Changed() }, o.Log.With("part", "domain model"))
+	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Model: d.model, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now,
 		Tag: d.handover.Tag()})
 	d.guard = &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
 	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: d.guard,
@@ -140,6 +143,7 @@ func (d *Dispatcher) apply(s *registry.Snapshot) error {
 		return err
 	}
 	d.tracers.use(s.Document())
+	d.model.Use(s.Document().DomainModel)
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
 	d.trimmer.Due()
@@ -172,6 +176,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			failures <- err
 		}
 	})
+	tasks.Go(func() { d.model.Run(background) })
 	if d.references != nil {
 		tasks.Go(func() { d.references.Run(background) })
 	}

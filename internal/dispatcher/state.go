@@ -15,6 +15,7 @@ func (d *Dispatcher) State() registry.State {
 		Ready: d.Ready(), Draining: d.draining.Load(),
 		Upstream: seen.Upstream, Catalogue: seen.Observed, Health: seen.Health,
 	}
+	s.DomainModel = d.model.State()
 	if d.references != nil {
 		s.References = d.references.State()
 	}

@@ -75,6 +75,10 @@ var Table = map[string]Class{
 	"MCPServer.network.egress":      Looser("DNSOnly", "List", "Internet", "Open"),
 	"MCPServer.network.egressTo":    Adding,
 
+	"MCPServer.domainModel.configMapKeyRef.name": Revision,
+	"MCPServer.domainModel.configMapKeyRef.key":  Revision,
+	"MCPServer.domainModel.format":               Revision,
+
 	"MCPServer.timeoutSeconds":            Neutral,
 	"MCPServer.limits.requestsPerMinute":  MoreOr0,
 	"MCPServer.limits.maxConcurrent":      More,

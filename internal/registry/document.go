@@ -32,6 +32,8 @@ type Document struct {
 	Policy   Policy   `json:"policy"`
 	// Telemetry is where spans go.
 	Telemetry Telemetry `json:"telemetry,omitzero"`
+	// DomainModel is what the dispatcher answers as a resource of its own.
+	DomainModel DomainModel `json:"domainModel,omitzero"`
 	// Revisions holds the admitted tools of every revision that still has a pod, by the revision's name. A dispatcher
 	// uses only its own; an absent revision denies every call.
 	Revisions map[string]Revision `json:"revisions"`

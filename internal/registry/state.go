@@ -30,6 +30,8 @@ type State struct {
 	Health    HealthState `json:"health"`
 	// References are the ConfigMaps and Secrets that the server was started with.
 	References ReferencesState `json:"references,omitzero"`
+	// DomainModel is the text of spec.domainModel.
+	DomainModel DomainModelState `json:"domainModel,omitzero"`
 }
 
 // ReferencesState says which of the objects that a server was started with have another content now.

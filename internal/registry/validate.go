@@ -27,6 +27,9 @@ func (d *Document) Validate() error {
 	if e := d.Telemetry.OTLPEndpoint; e != "" && !strings.HasPrefix(e, "http://") && !strings.HasPrefix(e, "https://") {
 		add("telemetry.otlpEndpoint %q is not an http or https URL", e)
 	}
+	if m := d.DomainModel; (m.File == "") != (m.Format == "") {
+		add("domainModel needs both file and format")
+	}
 	faults = append(faults, d.Upstream.faults()...)
 	faults = append(faults, d.Policy.faults()...)
 	for name, rev := range d.Revisions {

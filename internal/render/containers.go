@@ -84,7 +84,7 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		WithImage(c.Image).
 		WithCommand(c.Command...).
 		WithArgs(c.Args...).
-		WithEnv(shape.Env(withHome(c.Env))...).
+		WithEnv(shape.Env(serverEnv(s))...).
 		WithEnvFrom(shape.EnvFrom(c.EnvFrom)...).
 		WithResources(shape.Resources(c.Resources)).
 		WithLifecycle(drainFirst()).
@@ -109,17 +109,26 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		listens, _ := endpoint(s)
 		ac.WithPorts(port("http", listens))
 	}
+	if s.Spec.DomainModel != nil {
+		ac.WithVolumeMounts(modelMount(serverModelDir))
+	}
 	shape.Probes(ac, c)
 	ac.WithVolumeMounts(shape.Mounts(c.VolumeMounts)...)
 	return ac
 }
 
-// withHome puts HOME on the volume that the server's user can write to, unless the spec says where home is.
-func withHome(env []mcpv1alpha1.EnvVar) []mcpv1alpha1.EnvVar {
-	if slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == "HOME" }) {
-		return env
+// serverEnv puts HOME on the volume that the server's user can write to, and says where the domain model is, unless the spec
+// sets these variables itself.
+func serverEnv(s *mcpv1alpha1.MCPServer) []mcpv1alpha1.EnvVar {
+	env := s.Spec.Container.Env
+	ours := []mcpv1alpha1.EnvVar{{Name: "HOME", Value: homeDir}}
+	if m := s.Spec.DomainModel; m != nil {
+		ours = append(ours, mcpv1alpha1.EnvVar{Name: envModel, Value: serverModelDir + "/" + modelFile(m)})
 	}
-	return slices.Concat([]mcpv1alpha1.EnvVar{{Name: "HOME", Value: homeDir}}, env)
+	ours = slices.DeleteFunc(ours, func(o mcpv1alpha1.EnvVar) bool {
+		return slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == o.Name })
+	})
+	return slices.Concat(ours, env)
 }
 
 // serverSecurity is what Pod Security "restricted" asks for, unless the spec wants the server to be root: then the pod's

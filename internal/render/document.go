@@ -48,11 +48,12 @@ func Document(in DocumentInput) (*registry.Document, error) {
 			Capabilities: slices.Clone(s.Spec.Capabilities),
 			URL:          URL(s),
 		},
-		Upstream:  upstream(s),
-		Policy:    policy(s, Replicas(s, in.Replicas)),
-		Telemetry: registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
-		Revisions: map[string]registry.Revision{},
-		RuleSets:  ruleSets(in),
+		Upstream:    upstream(s),
+		Policy:      policy(s, Replicas(s, in.Replicas)),
+		Telemetry:   registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
+		DomainModel: domainModel(s.Spec.DomainModel),
+		Revisions:   map[string]registry.Revision{},
+		RuleSets:    ruleSets(in),
 	}
 	duplicates := Duplicates(in.Tools)
 	for _, name := range append(slices.Clone(in.Revisions), current) {

@@ -94,7 +94,8 @@ func listening() *mcpv1alpha1.MCPServer {
 			Tolerations:                   []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}},
 			TerminationGracePeriodSeconds: new(int64(120)),
 		},
-		Dispatcher: mcpv1alpha1.DispatcherSettings{LogLevel: "debug", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}},
+		Dispatcher:  mcpv1alpha1.DispatcherSettings{LogLevel: "debug", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}},
+		DomainModel: &mcpv1alpha1.DomainModel{ConfigMapKeyRef: mcpv1alpha1.KeyRef{Name: "web", Key: "model"}, Format: mcpv1alpha1.ModelTurtle},
 		Network: mcpv1alpha1.Network{
 			IngressFrom: []mcpv1alpha1.NetworkPeer{{CIDR: "192.0.2.0/24"}, {NamespaceSelector: &metav1.LabelSelector{}}},
 			MetricsFrom: []mcpv1alpha1.NetworkPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "prometheus"}}}},

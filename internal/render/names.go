@@ -79,6 +79,8 @@ const (
 	headersDir       = "/etc/toolgate/headers"
 	caDir            = "/etc/toolgate/ca"
 	referencesDir    = "/etc/toolgate/references"
+	modelDir         = "/etc/toolgate/domain-model"
+	serverModelDir   = "/toolgate/domain-model"
 	stateDir         = "/var/lib/toolgate"
 	caFile           = "ca.pem"
 	homeDir          = "/home/mcp"
@@ -92,6 +94,7 @@ const (
 	volumeRegistry = "toolgate-registry"
 	volumeHeaders  = "toolgate-headers"
 	volumeCA       = "toolgate-ca"
+	volumeModel    = "toolgate-domain-model"
 	volumeState    = "toolgate-state"
 	// volumeReference has a number after it.
 	volumeReference = "toolgate-reference"

@@ -35,6 +35,7 @@ func TestRevisionCoversWhatReachesTheProcess(t *testing.T) {
 		"a source of variables":         func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.EnvFrom = s.Spec.Container.EnvFrom[:1] },
 		"a mount":                       func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.VolumeMounts[0].SubPath = "b" },
 		"a volume that is mounted":      func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.Volumes[0].PersistentVolumeClaim = "x" },
+		"the domain model":              func(s *mcpv1alpha1.MCPServer) { s.Spec.DomainModel = nil },
 		"the port":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Port = new(int32(1)) },
 		"the path":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Path = "/other" },
 		"a remote server in its stead":  func(s *mcpv1alpha1.MCPServer) { s.Spec = remote().Spec },

@@ -32,10 +32,12 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 		Mounts     []mcpv1alpha1.VolumeMount `json:",omitempty"`
 		Volumes    []mcpv1alpha1.Volume      `json:",omitempty"`
 		Remote     *mcpv1alpha1.Remote       `json:",omitempty"`
+		Model      *mcpv1alpha1.DomainModel  `json:",omitempty"`
 	}
 	p := process{Transport: Transport(s), Remote: s.Spec.Remote}
 	if c := s.Spec.Container; c != nil {
 		p.Image, p.Command, p.Args, p.WorkingDir = c.Image, c.Command, c.Args, c.WorkingDir
+		p.Model = s.Spec.DomainModel
 		p.Env, p.EnvFrom, p.Mounts = c.Env, c.EnvFrom, c.VolumeMounts
 		p.Volumes = mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
 		if p.Transport != mcpv1alpha1.TransportStdio {

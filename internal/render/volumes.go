@@ -22,6 +22,9 @@ const readable = 0o444
 
 func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 	out := []*corev1ac.VolumeApplyConfiguration{registryVolume(s)}
+	if m := s.Spec.DomainModel; m != nil {
+		out = append(out, modelVolume(m))
+	}
 	if s.Spec.Remote != nil {
 		return append(out, remoteVolumes(s.Spec.Remote)...)
 	}
@@ -59,6 +62,9 @@ func dispatcherMounts(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeMountApplyConf
 		return corev1ac.VolumeMount().WithName(name).WithMountPath(path).WithReadOnly(true)
 	}
 	out := []*corev1ac.VolumeMountApplyConfiguration{mount(volumeRegistry, registryDir)}
+	if s.Spec.DomainModel != nil {
+		out = append(out, modelMount(modelDir))
+	}
 	switch {
 	case s.Spec.Remote == nil && Transport(s) == mcpv1alpha1.TransportStdio:
 		// Connecting to a socket needs no writable mount.

@@ -26,6 +26,7 @@ var bases = []struct{ prefix, spec string }{
 	{"MCPServer.transport.isolation", `{container: {image: "a:1", command: [b]}}`},
 	{"MCPServer.container.command", `{container: {image: "a:1"}, transport: {type: sse}}`},
 	{"MCPServer.transport.", `{container: {image: "a:1", command: [b]}, transport: {type: sse}}`},
+	{"MCPServer.domainModel.", `{container: {image: "a:1", command: [b]}, domainModel: {configMapKeyRef: {name: a, key: b}, format: json}}`},
 	{"MCPServer.", `{container: {image: "a:1", command: [b]}, pod: {volumes: [{name: data, emptyDir: {}}]}}`},
 	{"MCPTool.", `{toolName: read_file, contract: {version: 1.0.0, deprecatedIn: 2.0.0}}`},
 }
@@ -71,6 +72,8 @@ var fieldValues = map[string][]string{
 	"MCPServer.pod.annotations":                        {"{example.com/a: a}", "{example.com/a: b}"},
 	"MCPServer.pod.serviceAccountName":                 {"a", "b"},
 	"MCPServer.pod.imagePullSecrets":                   {"[a]", "[b]"},
+	"MCPServer.domainModel.configMapKeyRef.name":       {"a", "b"},
+	"MCPServer.domainModel.configMapKeyRef.key":        {"a", "b"},
 	"MCPServer.network.ingressFrom":                    {"[{podSelector: {}}]", "[{cidr: 192.0.2.0/24}]"},
 	"MCPServer.network.metricsFrom":                    {"[{podSelector: {}}]", "[{cidr: 192.0.2.0/24}]"},
 	"MCPServer.network.egressTo":                       {"[{podSelector: {}}]", "[{podSelector: {}}, {cidr: 192.0.2.0/24, ports: [443]}]"},

@@ -25,6 +25,9 @@ func (h *Handler) serverCapabilities(raw []byte) []byte {
 	} else {
 		edits = append(edits, jsonrpc.Edit{Key: "tools"})
 	}
+	if _, ok := jsonrpc.Member(raw, "resources"); !ok && h.Pipeline.Model.Offered() {
+		edits = append(edits, jsonrpc.Edit{Key: "resources", Raw: emptyObject})
+	}
 	for _, c := range []struct {
 		key     string
 		exposed bool

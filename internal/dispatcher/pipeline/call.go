@@ -121,6 +121,9 @@ func (x *exchange) run(ctx context.Context) Answer {
 	if answer := x.decideEarly(ctx); answer != nil {
 		return *answer
 	}
+	if answer := x.own(); answer != nil {
+		return *answer
+	}
 	conn, giveBack, err := x.connect(ctx)
 	if err != nil {
 		return x.failed(err)
@@ -169,6 +172,8 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 		return x.list(catalogue)
 	case MethodCallTool:
 		return x.callTool(ctx, conn)
+	case methodListResources, methodListTemplates:
+		return x.listResources(ctx, conn)
 	default:
 		if refusal := x.recordStart(); refusal != nil {
 			return Answer{Refusal: refusal}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
@@ -41,10 +42,12 @@ type Discovery interface {
 // Config is what a Pipeline needs.
 type Config struct {
 	Discovery Discovery
-	Audit     *audit.Log
-	Metrics   *metrics.Metrics
-	Log       *slog.Logger
-	Now       func() time.Time
+	// Model answers the dispatcher's own resources; nil is one without any.
+	Model   *domainmodel.Model
+	Audit   *audit.Log
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	Now     func() time.Time
 	// Tag ends the names that say which replica made a requestState.
 	Tag string
 }
@@ -67,6 +70,9 @@ type Pipeline struct {
 // New gives a pipeline without a document: it refuses everything until Apply.
 func New(c Config) *Pipeline {
 	p := &Pipeline{Config: c, schemas: registry.NewSchemaCache()}
+	if p.Model == nil {
+		p.Model = domainmodel.New(func() {}, c.Log)
+	}
 	p.callers = limits.NewCallers(c.Now)
 	p.vault = input.NewVault(c.Now, c.Tag)
 	p.lot = parking.NewLot(maxParked, (*parked).abandon)

@@ -1,0 +1,57 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"context"
+
+	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/jsonrpc"
+)
+
+// The lists among which are the dispatcher's own resources, and the member of their results.
+const (
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodReadResource  = "resources/read"
+)
+
+// resourceNotFound is MCP's code for a resource that is not there (MCP 2025-11-25, Resources).
+const resourceNotFound = -32002
+
+// own answers what asks for a resource of the dispatcher's scheme: no server is ever asked for one. Nil is not for us.
+func (x *exchange) own() *Answer {
+	if x.Call.URI == "" || !domainmodel.Own(x.Call.URI) {
+		return nil
+	}
+	if x.Call.Method == methodReadResource {
+		if result, ok := x.Model.Read(x.Call.URI); ok {
+			return &Answer{Result: result}
+		}
+		return &Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "There is no such resource; resources/list names those that there are."}}
+	}
+	return &Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "This resource can be read, and not subscribed to."}}
+}
+
+// listResources forwards a list and puts the dispatcher's own resources into it. Of a server without resources it asks nothing.
+func (x *exchange) listResources(ctx context.Context, conn upstream.Conn) Answer {
+	key := "resources"
+	if x.Call.Method == methodListTemplates {
+		key = "resourceTemplates"
+	}
+	cursor, paged := jsonrpc.Member(x.Params, "cursor")
+	first := !paged || jsonrpc.IsNull(cursor)
+	if _, has := jsonrpc.Member(conn.Info().Capabilities, "resources"); !has && x.Model.Offered() {
+		return Answer{Result: x.Model.Listed(nil, key, first), Era: x.era}
+	}
+	if refusal := x.recordStart(); refusal != nil {
+		return Answer{Refusal: refusal}
+	}
+	answer := x.forward(ctx, conn)
+	if answer.Result != nil {
+		answer.Result = x.Model.Listed(answer.Result, key, first)
+	}
+	return answer
+}
