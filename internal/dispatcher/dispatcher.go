@@ -29,6 +29,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/references"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
+	"toolgate.dev/toolgate/internal/dispatcher/trust"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/watch"
 	"toolgate.dev/toolgate/internal/registry"
@@ -106,6 +107,7 @@ type Dispatcher struct {
 	guard      *edge.Guard
 	handover   *handover.Handover
 	trimmer    *footprint.Trimmer
+	trust      *trust.Watch
 
 	latched  atomic.Bool
 	draining atomic.Bool
@@ -127,7 +129,8 @@ func New(o Options) *Dispatcher {
 		Tag: d.handover.Tag(), HandOver: d.handover.Pass, Metrics: d.metrics, Log: o.Log})
 	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: d.guard,
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
-	d.admin = admin.New(admin.Config{State: d.State, Polled: d.pipeline.Polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
+	d.trust = trust.New(d.pipeline.Trust, d.front.ToolsChanged, o.Now)
+	d.admin = admin.New(admin.Config{State: d.State, Polled: d.polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
 	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})
 	if r := o.References; r.Dir != "" {
 		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})
@@ -146,8 +149,15 @@ func (d *Dispatcher) apply(s *registry.Snapshot) error {
 	d.model.Use(s.Document().DomainModel)
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
+	d.trust.Moved()
 	d.trimmer.Due()
 	return nil
+}
+
+// polled is called when the manager has read the state.
+func (d *Dispatcher) polled() {
+	d.pipeline.Polled()
+	d.trust.Moved()
 }
 
 func (d *Dispatcher) report(s watch.Status) {
@@ -181,6 +191,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		tasks.Go(func() { d.references.Run(background) })
 	}
 	tasks.Go(func() { d.trimmer.Run(background) })
+	tasks.Go(func() { d.trust.Run(background) })
 	servers := d.serve(&tasks, failures)
 	var err error
 	select {

@@ -22,6 +22,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
+	"toolgate.dev/toolgate/internal/dispatcher/trust"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -106,12 +107,23 @@ func (p *Pipeline) Polled() {
 }
 
 // Trusted says whether the server counts as trusted now.
-func (p *Pipeline) Trusted(e *policy.Engine) bool {
-	var last time.Time
-	if t := p.lastPoll.Load(); t != nil {
-		last = *t
+func (p *Pipeline) Trusted(e *policy.Engine) bool { return e.Trusted(p.Now(), p.polled()) }
+
+// Trust is what trust in the server is, and until when.
+func (p *Pipeline) Trust() trust.State {
+	e := p.engine.Load()
+	if e == nil {
+		return trust.State{}
 	}
-	return e.Trusted(p.Now(), last)
+	return trust.State{Policy: e, Trusted: p.Trusted(e), Shows: e.ListsByTrust(), Ends: e.TrustEnds(p.polled())}
+}
+
+// polled is when the manager read the state last, the zero time if it never did.
+func (p *Pipeline) polled() time.Time {
+	if t := p.lastPoll.Load(); t != nil {
+		return *t
+	}
+	return time.Time{}
 }
 
 // Flight is what is in flight, to be waited for by a drain.

@@ -142,3 +142,25 @@ func (e *Engine) Trusted(now, lastPoll time.Time) bool {
 	staleness := time.Duration(trust.MaxStalenessSeconds) * time.Second
 	return staleness == 0 || now.Sub(lastPoll) <= staleness
 }
+
+// TrustEnds is when trust ends unless the manager polls meanwhile, for a server that is trusted; the zero time means never.
+func (e *Engine) TrustEnds(lastPoll time.Time) time.Time {
+	trust := e.policy().Trust
+	var ends time.Time
+	if trust.ExpiresAt != 0 {
+		ends = time.Unix(trust.ExpiresAt, 0)
+	}
+	if trust.MaxStalenessSeconds != 0 {
+		stale := lastPoll.Add(time.Duration(trust.MaxStalenessSeconds) * time.Second)
+		if ends.IsZero() || stale.Before(ends) {
+			ends = stale
+		}
+	}
+	return ends
+}
+
+// ListsByTrust says whether tools/list depends on trust.
+func (e *Engine) ListsByTrust() bool {
+	gating := e.policy().Gating
+	return gating.HideBlocked && !gating.Confirm
+}
