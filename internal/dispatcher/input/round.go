@@ -70,6 +70,9 @@ func Read(result []byte) (Round, error) {
 		if err != nil {
 			return Round{}, err
 		}
+		if slices.ContainsFunc(r.Questions, func(other Question) bool { return other.Key == key }) {
+			return Round{}, errors.New("two input requests stand under one key, so that nobody could say which an answer is to")
+		}
 		if r.Questions = append(r.Questions, q); len(r.Questions) > maxQuestions {
 			return Round{}, fmt.Errorf("more than %d questions in one round", maxQuestions)
 		}

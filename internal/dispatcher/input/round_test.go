@@ -29,6 +29,8 @@ func TestRead(t *testing.T) {
 		"neither":                 {`{}`, Round{}, "neither"},
 		"a list":                  {`{"inputRequests":[]}`, Round{}, "no object"},
 		"a question of our own":   {`{"inputRequests":{"toolgate.dev/confirmation":{"method":"roots/list"}}}`, Round{}, "not the server's"},
+		"one of our own, escaped": {`{"inputRequests":{"t\u006folgate.dev\/confirmation":{"method":"roots/list"}}}`, Round{}, "not the server's"},
+		"two under one key":       {`{"inputRequests":{"a":{"method":"roots/list"},"\u0061":{"method":"elicitation/create"}}}`, Round{}, "under one key"},
 		"a question without form": {`{"inputRequests":{"a":7}}`, Round{}, "no object"},
 		"params that are a list":  {`{"inputRequests":{"a":{"method":"roots/list","params":[]}}}`, Round{}, "params"},
 		"a state that is no text": {`{"requestState":7}`, Round{}, "no string"},
