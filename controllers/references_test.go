@@ -70,7 +70,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 			s.Spec.DomainModel = &mcpv1alpha1.DomainModel{ConfigMapKeyRef: mcpv1alpha1.KeyRef{Name: "web", Key: "model"}, Format: mcpv1alpha1.ModelTurtle}
 		}))
 		w.settle()
-		pod := w.runPod("files", definition("read_file", readOnly))
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		generation := w.deployment("files").Generation
 		for _, tc := range []struct {
 			found registry.DomainModelState
@@ -81,7 +81,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 			{registry.DomainModelState{Digest: "a", Error: "the domain model is not Turtle: line 3: a string is not closed"}, "False/DomainModelInvalid", "line 3"},
 			{registry.DomainModelState{Digest: "b"}, "True/Accepted", ""},
 		} {
-			w.dispatchers.say(string(pod.UID), func(s *registry.State) { s.DomainModel = tc.found })
+			w.dispatchers.Say(string(pod.UID), func(s *registry.State) { s.DomainModel = tc.found })
 			w.settleEnforced(pod)
 			s := w.getServer("files")
 			Expect(condition(s.Status.Conditions, "Accepted")).To(Equal(tc.want))
