@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,26 +32,13 @@ func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if len(servers) == 0 {
-		return reconcile.Result{}, r.delete(ctx, req.NamespacedName)
+	want := map[string]*corev1ac.ConfigMapApplyConfiguration{}
+	if len(servers) > 0 {
+		if want, err = r.render(ctx, req.Namespace, servers); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
-	var tools mcpv1alpha1.MCPToolList
-	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(req.Namespace)); err != nil {
-		return reconcile.Result{}, fmt.Errorf("listing MCPTools: %w", err)
-	}
-	index, err := render.NewIndex(servers, tools.Items)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	want, err := render.IndexConfigMap(req.Namespace, index)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	live := &corev1.ConfigMap{}
-	live.Namespace, live.Name = req.Namespace, req.Name
-	err = apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
-		kind: "ConfigMap", live: live, want: want, owned: isIndex, extract: corev1ac.ExtractConfigMap,
-	})
+	err = r.apply(ctx, req.Namespace, want)
 	var foreign *foreignError
 	switch {
 	case errors.As(err, &foreign):
@@ -61,6 +49,73 @@ func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, err
+}
+
+// render gives the ConfigMaps of the index by name.
+func (r *IndexReconciler) render(ctx context.Context, namespace string, servers []mcpv1alpha1.MCPServer) (map[string]*corev1ac.ConfigMapApplyConfiguration, error) {
+	var tools mcpv1alpha1.MCPToolList
+	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing MCPTools: %w", err)
+	}
+	index, err := render.NewIndex(servers, tools.Items)
+	if err != nil {
+		return nil, err
+	}
+	sharded, err := r.sharded(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	want, err := render.IndexConfigMaps(namespace, index, sharded)
+	if err != nil {
+		return nil, err
+	}
+	if message := render.IndexError(want[render.IndexName]); message != "" {
+		log.FromContext(ctx).Info("The index of the namespace is not written", "reason", message)
+	}
+	return want, nil
+}
+
+// sharded says whether the index of a namespace is in shards now.
+func (r *IndexReconciler) sharded(ctx context.Context, namespace string) (bool, error) {
+	for _, name := range render.IndexNames()[1:] {
+		var cm corev1.ConfigMap
+		err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &cm)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return false, fmt.Errorf("reading the index: %w", err)
+		case err == nil && isIndex(&cm):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// apply writes shards before the root that names them, and takes back what is not needed after it.
+func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[string]*corev1ac.ConfigMapApplyConfiguration) error {
+	names := render.IndexNames()
+	for _, name := range append(slices.Clone(names[1:]), names[0]) {
+		cm, needed := want[name]
+		if !needed {
+			continue
+		}
+		live := &corev1.ConfigMap{}
+		live.Namespace, live.Name = namespace, name
+		err := apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
+			kind: "ConfigMap", live: live, want: cm, owned: isIndex, extract: corev1ac.ExtractConfigMap,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if _, needed := want[name]; needed {
+			continue
+		}
+		if err := r.delete(ctx, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isIndex(cm *corev1.ConfigMap) bool {

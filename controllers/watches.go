@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -167,7 +168,7 @@ func cameOrWent() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// onlyIndex passes the index of a namespace alone.
+// onlyIndex passes the index of a namespace alone, with its shards.
 func onlyIndex() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == render.IndexName })
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return slices.Contains(render.IndexNames(), o.GetName()) })
 }

@@ -179,11 +179,11 @@ func TestIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cm, err := render.IndexConfigMap("ns", index)
-	if err != nil {
-		t.Fatal(err)
+	all, err := render.IndexConfigMaps("ns", index, false)
+	if err != nil || len(all) != 1 {
+		t.Fatal(len(all), err)
 	}
-	golden(t, "index.yaml", asYAML(t, cm))
+	golden(t, "index.yaml", asYAML(t, all[render.IndexName]))
 }
 
 func tools(server string) []mcpv1alpha1.MCPTool {

@@ -4,14 +4,10 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
@@ -85,18 +81,4 @@ func indexTools(s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool, revision 
 
 func registered(t *mcpv1alpha1.MCPTool) bool {
 	return meta.IsStatusConditionTrue(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
-}
-
-// IndexConfigMap renders the ConfigMap of an index. It has no owner: it belongs to the namespace.
-func IndexConfigMap(namespace string, index Index) (*corev1ac.ConfigMapApplyConfiguration, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(index); err != nil {
-		return nil, fmt.Errorf("encoding the index of namespace %s: %w", namespace, err)
-	}
-	return corev1ac.ConfigMap(IndexName, namespace).
-		WithLabels(IndexLabels()).
-		WithData(map[string]string{IndexKey: buf.String()}), nil
 }

@@ -64,7 +64,7 @@ func TestNobodyButTheManagerWritesDocuments(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"registry.json": "{}"}}
 	}
 	for name, want := range map[string]string{
-		render.RegistryName("files"): refused, render.RegistryName("files") + "-3": refused, render.IndexName: refused,
+		render.RegistryName("files"): refused, render.RegistryName("files") + "-3": refused, render.IndexName: refused, render.IndexNames()[3]: refused,
 		"files": "", "files.registry.old": "", "registry": "", "my-mcp-registry": "", "files.settings": "", "1.registry": "",
 	} {
 		expect(t, "an administrator creates "+name, admin.Create(ctx, document(name), client.DryRunAll), want)

@@ -99,11 +99,19 @@ func textSize(text []byte) int {
 // binarySize is how long bytes are in JSON.
 func binarySize(data []byte) int { return base64.StdEncoding.EncodedLen(len(data)) + len(`""`) }
 
-// FitsText says whether a text can be most of an object, with room for a root beside it.
-func FitsText(text []byte) bool { return textSize(text) <= splitBytes }
+// FitsText says whether a text that others keep in an object may stay in one piece; split says that it is cut now.
+func FitsText(text []byte, split bool) bool {
+	limit := splitBytes
+	if split {
+		limit = mergeBytes
+	}
+	return textSize(text) <= limit
+}
 
-// FitsBinary says whether compressed bytes can be an object of their own.
-func FitsBinary(data []byte) bool { return binarySize(data) <= shardBytes }
+// FitsBinary says whether a compressed text can be an object of its own, and be read again.
+func FitsBinary(plain, data []byte) bool {
+	return len(plain) <= plainBytes && binarySize(data) <= shardBytes
+}
 
 // known says whether a root may name the file.
 func known(file string) bool { return slices.Contains(Names(), file) }
