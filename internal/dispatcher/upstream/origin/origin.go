@@ -109,7 +109,7 @@ func (o *Origin) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (o *Origin) short(req *http.Request) bool {
-	return !o.HTTP1 && req.URL.Scheme == "http" && 0 <= req.ContentLength && req.ContentLength <= plain.MaxBody
+	return !o.HTTP1 && req.URL.Scheme == "http" && req.URL.User == nil && 0 <= req.ContentLength && req.ContentLength <= plain.MaxBody
 }
 
 // do is what the client does. What goes the shorter way does without it, unless the answer leads elsewhere: then the server

@@ -245,3 +245,25 @@ func TestRefused(t *testing.T) {
 		})
 	}
 }
+
+// At a desk a URL may name the user: that reaches the server, whichever way a request goes.
+func TestTheUserOfTheURL(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		_, _ = io.WriteString(w, user+" "+password)
+	}))
+	t.Cleanup(server.Close)
+	o, err := New(Options{URL: strings.Replace(server.URL, "://", "://me:secret@", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	resp, err := o.Send(t.Context(), Request{Method: http.MethodPost, Body: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil || string(got) != "me secret" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -174,6 +174,20 @@ func TestBrokenAnswersFailTheirCallAtOnce(t *testing.T) {
 	mustCall(t, conn, "echo", `{}`)
 }
 
+// What a call takes beside its result and the child, which is part of the same process here. The bound leaves room for pools
+// that forget, as they do under the race detector.
+func TestACallTakesLittleMemory(t *testing.T) {
+	conn, _ := dial(t, upstreamtest.Good, nil)
+	params := []byte(`{"name":"echo","arguments":{"path":"/tmp/x","n":12345}}`)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := conn.Call(t.Context(), upstream.Call{Method: "tools/call", Params: params}); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 20 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func BenchmarkCall(b *testing.B) {
 	spawner := &upstreamtest.Spawner{Mood: upstreamtest.Good}
 	conn, err := New(spawner, upstream.Options{}, slog.New(slog.DiscardHandler)).Dial(b.Context(), upstream.Hello{}, nil)

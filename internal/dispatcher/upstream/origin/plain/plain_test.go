@@ -59,6 +59,7 @@ func request(ctx context.Context, tb testing.TB, url, body string) *http.Request
 	if err != nil {
 		tb.Fatal(err)
 	}
+	req.Header.Set("User-Agent", "toolgate")
 	return req
 }
 
