@@ -49,7 +49,7 @@ func Policy(g Guard) (*admissionregistrationv1ac.ValidatingAdmissionPolicyApplyC
 		WithFailurePolicy(admissionv1.Fail).
 		WithMatchConstraints(admissionregistrationv1ac.MatchResources().WithResourceRules(admissionregistrationv1ac.NamedRuleWithOperations().
 			WithAPIGroups(mcpv1alpha1.GroupVersion.Group).WithAPIVersions("*").WithResources(g.Resource).
-			WithOperations(admissionv1.Create, admissionv1.Update))).
+			WithOperations(admissionv1.Create, admissionv1.Update).WithScope(admissionv1.NamespacedScope))).
 		WithVariables(variables(g.Kind)...).
 		WithVariables(variable("loosened", loosened)).
 		WithValidations(admissionregistrationv1ac.Validation().

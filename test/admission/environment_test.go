@@ -71,6 +71,49 @@ func run(m *testing.M) int {
 // start starts an API server, installs the CRDs with kubectl as a person would, and returns a client that refuses fields
 // which the CRDs do not know.
 func start(env *envtest.Environment, dir string) (*apiServer, error) {
+	s, err := startEmpty(env, dir)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.installCRDs(crds)
+}
+
+// another starts an API server of a test's own, without CRDs.
+func another(t *testing.T) *apiServer {
+	t.Helper()
+	env := &envtest.Environment{}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := startEmpty(env, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// applyCRDs is installCRDs, or the end of the test.
+func (s *apiServer) applyCRDs(t *testing.T, folder string) {
+	t.Helper()
+	if err := s.installCRDs(folder); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// installCRDs applies CRDs with kubectl, and waits until they are served.
+func (s *apiServer) installCRDs(folder string) error {
+	if out, err := s.run("apply", "-f", folder); err != nil {
+		return fmt.Errorf("kubectl apply -f %s: %w\n%s", folder, err, out)
+	}
+	if out, err := s.run("wait", "--for=condition=Established", "--timeout=30s", "-f", folder); err != nil {
+		return fmt.Errorf("waiting for the CRDs: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func startEmpty(env *envtest.Environment, dir string) (*apiServer, error) {
 	cfg, err := env.Start()
 	if err != nil {
 		return nil, err
@@ -90,12 +133,6 @@ func start(env *envtest.Environment, dir string) (*apiServer, error) {
 	}
 	if err := os.WriteFile(s.kubeconfig, data, 0o600); err != nil {
 		return nil, err
-	}
-	if out, err := s.run("apply", "-f", crds); err != nil {
-		return nil, fmt.Errorf("kubectl apply -f config/crd/bases: %w\n%s", err, out)
-	}
-	if out, err := s.run("wait", "--for=condition=Established", "--timeout=30s", "-f", crds); err != nil {
-		return nil, fmt.Errorf("waiting for the CRDs: %w\n%s", err, out)
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clientgoscheme.AddToScheme} {

@@ -25,9 +25,14 @@ const explainWidth = 76
 
 func readCRDs(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	files, err := filepath.Glob(crds + "/*.yaml")
+	return readCRDsOf(t, crds)
+}
+
+func readCRDsOf(t *testing.T, folder string) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*.yaml")
 	if err != nil || len(files) != 3 {
-		t.Fatalf("want three CRDs in %s, got %d: %v", crds, len(files), err)
+		t.Fatalf("want three CRDs in %s, got %d: %v", folder, len(files), err)
 	}
 	var out []*apiextensionsv1.CustomResourceDefinition
 	for _, file := range files {
