@@ -103,6 +103,7 @@ type Pool struct {
 	ready  chan upstream.Conn        // the spares
 	used   atomic.Pointer[time.Time] // when the last call without a session came
 
+	kinds      kinds
 	setbacks   setbacks
 	principals principals
 
@@ -146,6 +147,12 @@ func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstre
 		return p.lease(ctx, handler)
 	case p.byPrincipal(hello.Principal):
 		return p.principal(ctx, hello.Principal, handler)
+	}
+	if hello.Prefers == upstream.Modern { // it is one call, and others like it may follow
+		defer p.restock(hello)
+		if spare := p.kindred(hello, handler); spare != nil {
+			return spare, func() { p.retire(spare) }, nil
+		}
 	}
 	if !p.takeSlot() {
 		return nil, nil, ErrNoCapacity
@@ -232,7 +239,7 @@ func (p *Pool) spareOrSlot(ctx context.Context) (upstream.Conn, error) {
 		default:
 		}
 		freed := p.slots.wait()
-		if p.slots.take() {
+		if p.slots.take() || p.inPlaceOf(p.takeKindred()) {
 			return nil, nil
 		}
 		select {
@@ -268,12 +275,20 @@ func (p *Pool) takeSlot() bool {
 		if spare == nil {
 			return false
 		}
-		mine := p.forget(spare)
-		p.end(spare)
-		if mine {
-			return true // with the spare's slot
+		if p.inPlaceOf(spare) {
+			return true
 		}
 	}
+}
+
+// inPlaceOf ends a spare, and says whether its slot is the caller's now. Nil has none.
+func (p *Pool) inPlaceOf(spare upstream.Conn) bool {
+	if spare == nil {
+		return false
+	}
+	mine := p.forget(spare)
+	p.end(spare)
+	return mine
 }
 
 // errModern says that the server turned out to be modern, so that its connection is shared.

@@ -82,11 +82,12 @@ func (p *Pool) tend() {
 	}
 }
 
+// takeSpare takes a spare of any sort, nil if there is none.
 func (p *Pool) takeSpare() upstream.Conn {
 	select {
 	case spare := <-p.ready:
 		return spare
 	default:
-		return nil
+		return p.takeKindred()
 	}
 }
