@@ -54,7 +54,7 @@ var _ = Describe("An MCPServer", func() {
 		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/ServerNotReady"))
 	})
 
-	It("writes nothing at rest, nor after the same spec, a restart, or what others add to its children", func() {
+	It("writes nothing at rest, nor after the same spec, a restart, or what others add to its children (ToolHive 4012 and 6344, mcp-lifecycle-operator 208 and 209)", func() {
 		w.create(w.server("files", everyField))
 		w.settle()
 		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
@@ -112,7 +112,7 @@ var _ = Describe("An MCPServer", func() {
 		Expect(service.Spec.Selector).To(HaveKeyWithValue(render.LabelServer, "files"))
 	})
 
-	It("restores a deleted Deployment, and says that nothing serves meanwhile", func() {
+	It("restores a deleted Deployment, and says that nothing serves meanwhile (kmcp K1, ToolHive 6343)", func() {
 		w.create(w.server("files"))
 		w.settle()
 		w.settleEnforced(w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly)))
@@ -123,7 +123,7 @@ var _ = Describe("An MCPServer", func() {
 		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("False/Progressing"))
 	})
 
-	It("refuses an object of its name that is somebody else's, and takes up when it goes", func() {
+	It("refuses an object of its name that is somebody else's, and takes up when it goes (mcp-lifecycle-operator 91 and 252)", func() {
 		theirs := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files", Labels: map[string]string{"app": "theirs"}},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 9}}},

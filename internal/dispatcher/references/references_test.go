@@ -63,14 +63,17 @@ func TestContentCountsAndNothingElse(t *testing.T) {
 		change func(*pod)
 		want   []string
 	}{
-		"nothing changes":                        {func(*pod) {}, nil},
-		"the same content is mounted anew":       {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "fast"}) }, nil},
-		"a value changes":                        {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "slow"}) }, []string{"configmap.web"}},
-		"a key is added":                         {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "fast", "b": ""}) }, []string{"configmap.web"}},
-		"text moves from a key into a value":     {func(p *pod) { p.object("configmap.web", map[string]string{"mod": "efast"}) }, []string{"configmap.web"}},
-		"a missing object comes":                 {func(p *pod) { p.object("secret.web", map[string]string{"token": "x"}) }, nil},
-		"an object is deleted: the pods go on":   {func(p *pod) { p.object("configmap.web", nil) }, nil},
-		"what came before it changed is changed": {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "1"}); p.object("secret.web", map[string]string{"t": "1"}) }, []string{"configmap.web"}},
+		"nothing changes":                      {func(*pod) {}, nil},
+		"the same content is mounted anew":     {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "fast"}) }, nil},
+		"a value changes":                      {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "slow"}) }, []string{"configmap.web"}},
+		"a key is added":                       {func(p *pod) { p.object("configmap.web", map[string]string{"mode": "fast", "b": ""}) }, []string{"configmap.web"}},
+		"text moves from a key into a value":   {func(p *pod) { p.object("configmap.web", map[string]string{"mod": "efast"}) }, []string{"configmap.web"}},
+		"a missing object comes":               {func(p *pod) { p.object("secret.web", map[string]string{"token": "x"}) }, nil},
+		"an object is deleted: the pods go on": {func(p *pod) { p.object("configmap.web", nil) }, nil},
+		"what came before it changed is changed": {func(p *pod) {
+			p.object("configmap.web", map[string]string{"mode": "1"})
+			p.object("secret.web", map[string]string{"t": "1"})
+		}, []string{"configmap.web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
