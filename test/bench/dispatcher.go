@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
+	"toolgate.dev/toolgate/internal/testutil/documents"
 )
 
 // policy makes a document strict or lax.
@@ -46,30 +46,19 @@ func full(d *registry.Document) {
 
 const revision = "bench"
 
-// document admits n tools of the server. Probes and readings are so rare that nothing but the measurement moves.
+// document admits n tools of the server, which is not trusted and shows nothing else.
 func document(n int, change policy) (*registry.Document, error) {
-	const hour = 3600
-	doc := &registry.Document{
-		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "bench", Name: "server"},
-		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
-		Policy: registry.Policy{
-			TimeoutSeconds: 60,
-			Limits:         registry.Limits{MaxConcurrent: 1024, MaxSessions: 64, SessionIdleSeconds: hour, MaxRequestBytes: 32 << 20, MaxResponseBytes: 32 << 20},
-			Health:         registry.Health{IntervalSeconds: hour, TimeoutSeconds: 30, FailureThreshold: 3},
-			Discovery:      registry.Discovery{TTLSeconds: hour},
-			Expose:         registry.Expose{Tools: true},
-		},
+	all := definitions(n)
+	raw := make([]json.RawMessage, len(all))
+	for i, d := range all {
+		raw[i] = json.RawMessage(d)
 	}
-	var tools []registry.Tool
-	for _, d := range definitions(n) {
-		tool, err := catalog.ParseTool([]byte(d))
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, registry.Tool{Name: tool.Name, Digest: tool.Digest})
+	doc, err := documents.Admitting(revision, raw...)
+	if err != nil {
+		return nil, err
 	}
-	doc.Revisions = map[string]registry.Revision{revision: {Tools: tools}}
+	doc.Policy.Trust, doc.Policy.Client, doc.Policy.Expose = registry.Trust{}, registry.Client{}, registry.Expose{Tools: true}
+	doc.Policy.Limits.MaxConcurrent = 1024
 	change(doc)
 	return doc, nil
 }

@@ -11,43 +11,17 @@ import (
 	"strings"
 	"testing"
 
-	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/testutil/documents"
 	"toolgate.dev/toolgate/test/dataplane/scripted"
 )
 
 const revision = "r1"
 
-// document admits the tools that definitions give and trusts the server. Probes and readings are so rare that nothing but the
-// test moves, and limits are lifted.
+// document is one of package documents.
 func document(t testing.TB, definitions ...json.RawMessage) *registry.Document {
 	t.Helper()
-	const hour = 3600
-	doc := &registry.Document{
-		Version: registry.Version, Sequence: 1,
-		Server:   registry.Server{Namespace: "default", Name: "server"},
-		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
-		Policy: registry.Policy{
-			TimeoutSeconds: 60,
-			Limits:         registry.Limits{MaxConcurrent: 256, MaxSessions: 64, SessionIdleSeconds: hour, MaxRequestBytes: 32 << 20, MaxResponseBytes: 32 << 20},
-			Health:         registry.Health{IntervalSeconds: hour, TimeoutSeconds: 30, FailureThreshold: 3},
-			Discovery:      registry.Discovery{TTLSeconds: hour},
-			Trust:          registry.Trust{Trusted: true},
-			Expose:         registry.Expose{Tools: true, Resources: true, Prompts: true, Completions: true},
-			Client:         registry.Client{Sampling: true, ElicitationForm: true, Roots: true},
-			Validation:     registry.Validation{Arguments: registry.Enforce, Results: registry.Warn},
-		},
-	}
-	tools := []registry.Tool{}
-	for _, d := range definitions {
-		tool, err := catalog.ParseTool(d)
-		if tool.Name == "" {
-			t.Fatalf("no tool: %s: %v", d, err)
-		}
-		tools = append(tools, registry.Tool{Name: tool.Name, Digest: tool.Digest})
-	}
-	doc.Revisions = map[string]registry.Revision{revision: {Tools: tools}}
-	return doc
+	return must[*registry.Document](t)(documents.Admitting(revision, definitions...))
 }
 
 // write puts a document into a folder of its own, as a mounted volume has it.

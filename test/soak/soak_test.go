@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/testutil/documents"
 	"toolgate.dev/toolgate/test/dataplane/scripted"
 	"toolgate.dev/toolgate/test/dataplane/serving"
 )
@@ -115,24 +115,16 @@ func overHTTP(t *testing.T) server {
 	}
 }
 
-// document trusts the server and lifts the limits.
+// document trusts the server, and reads and probes it as a real one does.
 func document(t *testing.T, s server) string {
 	t.Helper()
-	tool, err := catalog.ParseTool([]byte(definition))
+	doc, err := documents.Admitting(revision, []byte(definition))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := &registry.Document{
-		Version: registry.Version, Sequence: 1, Server: registry.Server{Namespace: "default", Name: "server"}, Upstream: s.upstream,
-		Policy: registry.Policy{
-			TimeoutSeconds: 30, Trust: registry.Trust{Trusted: true}, Expose: registry.Expose{Tools: true},
-			Limits:     registry.Limits{MaxConcurrent: 256, MaxSessions: 64, SessionIdleSeconds: 3600, MaxRequestBytes: 1 << 20, MaxResponseBytes: 1 << 20},
-			Health:     registry.Health{IntervalSeconds: 15, TimeoutSeconds: 5, FailureThreshold: 3},
-			Discovery:  registry.Discovery{TTLSeconds: 300},
-			Validation: registry.Validation{Arguments: registry.Enforce, Results: registry.Warn},
-		},
-		Revisions: map[string]registry.Revision{revision: {Tools: []registry.Tool{{Name: tool.Name, Digest: tool.Digest}}}},
-	}
+	doc.Upstream = s.upstream
+	doc.Policy.Health = registry.Health{IntervalSeconds: 15, TimeoutSeconds: 5, FailureThreshold: 3}
+	doc.Policy.Discovery.TTLSeconds = 300
 	data, _, err := doc.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -161,26 +153,37 @@ func soak(t *testing.T, s server, duration time.Duration) {
 	}
 	load(t, d, s, time.Second) // so that what is kept for later is there before anything is counted
 	rested := rest(t, d, usage{})
-	memory := watchMemory(t, d, duration, func() { load(t, d, s, duration) })
+	hurts := 0
+	memory := watchMemory(t, d, duration, func() { hurts = load(t, d, s, duration) })
 	after := rest(t, d, rested)
-	t.Logf("at rest before: %v, after: %v; resident memory while loaded: %s", rested, after, memory)
+	t.Logf("%s of full load, the server hurt %d times; at rest before: %v, after: %v; resident memory while loaded: %s", duration, hurts, rested, after, memory)
 	if memory.grew() {
 		t.Errorf("memory grows: %s", memory)
 	}
+	stopped = true
+	end(t, d, accounts)
+}
+
+// end ends a dispatcher, which leaves no process behind and no call out of its records.
+func end(t *testing.T, d *serving.Dispatcher, accounts *accounts) {
+	t.Helper()
 	children := childrenOf(d.Process.Pid)
-	if stopped = true; d.Stop() != nil {
+	if d.Stop() != nil {
 		t.Errorf("the dispatcher did not end well:\n%s", d.Log.Last(20))
 	}
+	left := 0
 	for _, pid := range children {
 		if alive(pid) {
+			left++
 			t.Errorf("process %d is left", pid)
 		}
 	}
+	t.Logf("%d processes of the server at the end, %d of them are left after it", len(children), left)
 	accounts.check(t, answered.of(d))
 }
 
-// load calls from many sessions and without, and hurts the server meanwhile.
-func load(t *testing.T, d *serving.Dispatcher, s server, duration time.Duration) {
+// load calls from many sessions and without, and hurts the server meanwhile: so many times.
+func load(t *testing.T, d *serving.Dispatcher, s server, duration time.Duration) (hurts int) {
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
 	var group sync.WaitGroup
@@ -201,10 +204,12 @@ func load(t *testing.T, d *serving.Dispatcher, s server, duration time.Duration)
 				return
 			case <-tick.C:
 				s.hurt(d.Process.Pid)
+				hurts++
 			}
 		}
 	})
 	group.Wait()
+	return hurts
 }
 
 // counts are how many calls of a dispatcher were answered.
