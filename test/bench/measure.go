@@ -87,6 +87,9 @@ func measure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if err := rest(ctx); err != nil {
+		return err
+	}
 	result.loads(ctx, targets, o.plan())
 	for _, t := range targets {
 		for i := range result.Targets {

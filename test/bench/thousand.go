@@ -100,10 +100,8 @@ func (w *world) warm(ctx context.Context, r *Thousands) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(settle):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := rest(ctx); err != nil {
+		return err
 	}
 	r.Idle = t.resident()
 	if err := t.connect(ctx, time.Now()); err != nil {
@@ -182,6 +180,16 @@ func (t *target) reload(ctx context.Context, doc *registry.Document) (time.Durat
 		return nil
 	})
 	return time.Since(begin), err
+}
+
+// rest lets targets settle.
+func rest(ctx context.Context) error {
+	select {
+	case <-time.After(settle):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func median(d []time.Duration) time.Duration {
