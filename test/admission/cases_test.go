@@ -101,18 +101,22 @@ func (s *apiServer) namespace(t *testing.T) string {
 	return ns.GetName()
 }
 
-// TestEveryRuleHasACase holds each message of a rule in the CRDs to be what some case is refused with.
+// TestEveryRuleHasACase holds each message of a rule in the CRDs to be what some case is refused with, and what each rule is
+// about to be in some case that is accepted.
 func TestEveryRuleHasACase(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusals := map[string][]string{}
+	refusals, accepted := map[string][]string{}, map[string]bool{}
 	for _, file := range files {
 		kind := filepath.Base(filepath.Dir(file))
-		if tc := load(t, file); tc.Refused != "" {
+		tc := load(t, file)
+		if tc.Refused != "" {
 			refusals[kind] = append(refusals[kind], tc.Refused)
+			continue
 		}
+		holds(kind, tc.Object, accepted)
 	}
 	for _, crd := range readCRDs(t) {
 		visit("", schemaOf(crd), func(path string, s *apiextensionsv1.JSONSchemaProps) {
@@ -122,6 +126,9 @@ func TestEveryRuleHasACase(t *testing.T) {
 				})
 				if !proven {
 					t.Errorf("%s%s: no case is refused with %q", crd.Spec.Names.Kind, path, rule.Message)
+				}
+				if !accepted[crd.Spec.Names.Singular+path] {
+					t.Errorf("%s%s: no case that is accepted has what this rule is about: %s", crd.Spec.Names.Kind, path, rule.Rule)
 				}
 			}
 		})

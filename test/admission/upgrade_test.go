@@ -23,7 +23,7 @@ import (
 // beside them.
 const (
 	olderCRDs    = "testdata/older/crds"
-	olderObjects = "testdata/older/objects.yaml"
+	olderObjects = "testdata/older/objects/every-field.yaml"
 )
 
 func readOlder(t *testing.T) []*unstructured.Unstructured {
