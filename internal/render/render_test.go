@@ -100,6 +100,9 @@ func TestInvalidTellsTheWayOut(t *testing.T) {
 		"a port of the dispatcher's": {func(s *mcpv1alpha1.MCPServer) {
 			s.Spec.Transport = mcpv1alpha1.Transport{Type: mcpv1alpha1.TransportStreamableHTTP, Port: new(int32(render.PortAdmin))}
 		}, "one of the dispatcher's own"},
+		"a peer that is nobody": {func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Network.EgressTo = []mcpv1alpha1.EgressPeer{{Ports: []int32{443}}}
+		}, "would mean everybody"},
 		"a transport that is not there": {func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Type = "pigeon" }, "is not one of"},
 		"a size that is none": {func(s *mcpv1alpha1.MCPServer) {
 			s.Spec.Pod.Volumes = []mcpv1alpha1.Volume{{Name: "x", EmptyDir: &mcpv1alpha1.EmptyDirVolume{SizeLimit: "much"}}}

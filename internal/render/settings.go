@@ -6,6 +6,7 @@ package render
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -44,6 +45,8 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 		return "set spec.container (a server that Toolgate runs) or spec.remote (one that runs elsewhere)"
 	case s.Spec.Container != nil && s.Spec.Remote != nil:
 		return "set only one of spec.container and spec.remote"
+	case namesNobody(&s.Spec.Network):
+		return "spec.network: each peer needs a cidr, or namespaceSelector or podSelector; one without would mean everybody"
 	case s.Spec.Remote != nil:
 		return invalidURL(s.Spec.Remote.URL)
 	case s.Spec.Container.Image == "":
@@ -62,6 +65,17 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 		return fmt.Sprintf("spec.transport.type %q is not one of %s", s.Spec.Transport.Type, registry.Transports())
 	}
 	return invalidSizes(s.Spec.Pod.Volumes)
+}
+
+// namesNobody says whether some peer is without a name.
+func namesNobody(n *mcpv1alpha1.Network) bool {
+	peers := slices.Concat(n.IngressFrom, n.MetricsFrom)
+	for _, to := range n.EgressTo {
+		peers = append(peers, mcpv1alpha1.NetworkPeer{NamespaceSelector: to.NamespaceSelector, PodSelector: to.PodSelector, CIDR: to.CIDR})
+	}
+	return slices.ContainsFunc(peers, func(p mcpv1alpha1.NetworkPeer) bool {
+		return p.CIDR == "" && p.NamespaceSelector == nil && p.PodSelector == nil
+	})
 }
 
 func invalidURL(raw string) string {

@@ -38,6 +38,9 @@ func TestAcceptedServersCanBeRendered(t *testing.T) {
 		if _, err := render.Deployment(server, render.Platform{Image: "toolgate.dev/toolgate:test"}, render.Live{}); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+		if _, err := render.NetworkPolicy(server, render.Platform{}); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 

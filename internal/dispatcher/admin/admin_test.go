@@ -143,3 +143,12 @@ func TestProbes(t *testing.T) {
 	ready = true
 	check("/readyz", 200)
 }
+
+func TestScrapersGetTheMetricsAndNothingElse(t *testing.T) {
+	h := Metrics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("toolgate_ready 1")) }))
+	for path, want := range map[string]int{"/metrics": http.StatusOK, "/state": http.StatusNotFound, "/drain": http.StatusNotFound, "/": http.StatusNotFound} {
+		if got := get(h, path, "").Code; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
