@@ -19,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -29,6 +30,7 @@ type DiscoveryReconciler struct {
 	Gather  *Gatherer
 	Status  *StatusWriter
 	Library *library.Library
+	Waves   *waves.Gate
 	Clock   clock.PassiveClock
 }
 
@@ -89,6 +91,9 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
 		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
 		r.Library.Forget(key)
+		if err := r.Waves.Forget(ctx, key); err != nil {
+			return nil, err
+		}
 		d.server, d.view = nil, decide.NewView(nil, "", nil)
 		return d, nil
 	}

@@ -46,6 +46,21 @@ func (g *Gatherer) servers(ctx context.Context, namespace string) ([]mcpv1alpha1
 	return list.Items, nil
 }
 
+// serverKeys are all servers, of every namespace, that are not about to go.
+func (g *Gatherer) serverKeys(ctx context.Context) ([]prober.Key, error) {
+	var list mcpv1alpha1.MCPServerList
+	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing MCPServers: %w", err)
+	}
+	out := make([]prober.Key, 0, len(list.Items))
+	for i := range list.Items {
+		if s := &list.Items[i]; s.DeletionTimestamp.IsZero() {
+			out = append(out, keyOf(s))
+		}
+	}
+	return out, nil
+}
+
 // tools are the MCPTools of a server.
 func (g *Gatherer) tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
 	var list mcpv1alpha1.MCPToolList

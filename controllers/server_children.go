@@ -20,6 +20,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -123,17 +124,49 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return err
 	}
-	want, err := render.Deployment(s, r.Platform, live)
+	want, state, err := r.inTurn(ctx, s, live)
 	if err != nil {
 		return err
 	}
-	return apply(ctx, r.Apply, child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
+	err = apply(ctx, r.Apply, child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
 		kind:    "Deployment",
 		live:    &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
 		want:    want,
 		owned:   controlledBy[*appsv1.Deployment](s),
 		extract: appsv1ac.ExtractDeployment,
 	})
+	if err != nil {
+		return err
+	}
+	return r.Waves.Report(ctx, keyOf(s), state)
+}
+
+// inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and
+// the server's turn has not come.
+func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live render.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
+	want, err := render.Deployment(s, r.Platform, live)
+	if err != nil {
+		return nil, "", err
+	}
+	inputs, err := render.PodInputs(s, live)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := r.Gather.deployment(ctx, s)
+	if err != nil {
+		return nil, "", err
+	}
+	var applied *appsv1ac.DeploymentApplyConfiguration
+	if d != nil {
+		if applied, err = appsv1ac.ExtractDeployment(d, render.FieldOwner); err != nil {
+			return nil, "", fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+		}
+	}
+	change, err := waves.Compare(applied, want, inputs)
+	if err != nil {
+		return nil, "", err
+	}
+	return change.Step(d, r.Waves.Turn(keyOf(s)))
 }
 
 // live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec

@@ -14,6 +14,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -27,6 +28,7 @@ type ServerReconciler struct {
 	Apply    *Applier
 	Status   *StatusWriter
 	Library  *library.Library
+	Waves    *waves.Gate
 	Platform render.Platform
 	Clock    clock.PassiveClock
 }
@@ -38,6 +40,9 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	refused, applyErr := r.applyChildren(ctx, s)
+	if err := r.Waves.Seen(ctx, keyOf(s)); err != nil {
+		applyErr = errors.Join(applyErr, err)
+	}
 	in, err := r.gather(ctx, s, refused)
 	if err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
@@ -66,7 +71,8 @@ func until(next, now time.Time) time.Duration {
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(keyOf(s))}
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(keyOf(s)),
+		Upgrade: r.Waves.State(keyOf(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
 		return in, err

@@ -75,7 +75,7 @@ var _ = Describe("An MCPServer", func() {
 		var d appsv1.Deployment
 		d.Namespace, d.Name = w.namespace, "files"
 		change(w, &d, func(d *appsv1.Deployment) {
-			d.Annotations = map[string]string{"example.com/theirs": "1"}
+			metav1.SetMetaDataAnnotation(&d.ObjectMeta, "example.com/theirs", "1")
 			d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "now"
 			d.Spec.RevisionHistoryLimit = new(int32(3))
 		})

@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -42,6 +44,8 @@ const patience = time.Minute
 // Options set up the controllers. The zero value of all but Platform is what a cluster needs.
 type Options struct {
 	Platform render.Platform
+	// MaxUpgrading is how many servers a new release of Toolgate restarts at a time; 0 means waves.DefaultMax.
+	MaxUpgrading int
 	// PodURL is where the state of a pod is; nil means its address and the dispatcher's admin port.
 	PodURL func(prober.Target) string
 	// HTTP speaks to pods; nil means prober.NewClient.
@@ -86,9 +90,10 @@ func New(d Deps, o Options) *Reconcilers {
 	gather := &Gatherer{Client: d.Client, Prober: asked}
 	apply := &Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
+	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gather.serverKeys, Wake: hub.Changed}
 	return &Reconcilers{
-		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: known, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Clock: o.Clock},
+		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: known, Waves: gate, Platform: o.Platform, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock},
 		Registry: &RegistryReconciler{
 			Gather: gather, Apply: apply, Library: known,
 			Toucher: &Toucher{Client: d.Client, Clock: o.Clock},

@@ -49,6 +49,9 @@ type world struct {
 	events    *events.FakeRecorder
 	*manager
 	pods int
+	// release is the image of the dispatcher that a manager brings, and maxUpgrading its flag.
+	release      string
+	maxUpgrading int
 }
 
 // manager is what a restart of the manager makes anew.
@@ -68,6 +71,7 @@ func newWorld() *world {
 		pollClock:   clocktesting.NewFakeClock(time.Now()),
 		writes:      &writes{},
 		events:      events.NewFakeRecorder(1000),
+		release:     "toolgate.dev/toolgate:test",
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
 	Expect(kubectl.Create(ctx, ns)).To(Succeed())
@@ -104,8 +108,8 @@ func (w *world) start() {
 		Client: c.GetClient(), Live: c.GetAPIReader(),
 		Status: &controllers.StatusWriter{Client: c.GetClient(), Events: w.events},
 	}, controllers.Options{
-		Platform: render.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"},
-		Clock:    steppedClock{w.clock},
+		Platform: render.Platform{Image: w.release, ManagerNamespace: "toolgate-system"}, MaxUpgrading: w.maxUpgrading,
+		Clock: steppedClock{w.clock},
 	})
 	// Polling has a clock of its own, so that specs can poll without letting time pass.
 	asked := prober.New(prober.Options{URL: w.dispatchers.URLOf, Client: prober.NewClient(), Clock: w.pollClock, Changed: r.Hub.Changed})

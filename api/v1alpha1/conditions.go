@@ -24,6 +24,9 @@ const (
 	ConditionEnforced = "Enforced"
 	// ConditionProtected (MCPServer) says whether the dispatcher can be gone round: True (Socket), True (Guarded), False (Unguarded).
 	ConditionProtected = "Protected"
+	// ConditionUpgraded (MCPServer) is True when the pods are those of the release of Toolgate that runs, and available since.
+	// Ready does not depend on it.
+	ConditionUpgraded = "Upgraded"
 	// ConditionRegistered (MCPTool) is True when the definition is known and admitted for the current revision.
 	ConditionRegistered = "Registered"
 	// ConditionCallable (MCPTool) is True when a call of the tool can pass; False says what blocks it.
@@ -133,6 +136,17 @@ const (
 	ReasonRegistryTooLarge = "RegistryTooLarge"
 	// ReasonDispatcherUnreachable: the manager cannot read the state of a pod in the endpoints.
 	ReasonDispatcherUnreachable = "DispatcherUnreachable"
+)
+
+// Reasons of MCPServer, Upgraded, beside Pending and Progressing.
+const (
+	// ReasonUpToDate (True): the pods are those of the release that runs.
+	ReasonUpToDate = "UpToDate"
+	// ReasonUpgradeWaiting (False): the pods are of an earlier release until their turn comes.
+	ReasonUpgradeWaiting = "UpgradeWaiting"
+	// ReasonUpgradeFailed (False): the server is not available since it was upgraded; the message says why. No other server is
+	// upgraded until it is.
+	ReasonUpgradeFailed = "UpgradeFailed"
 )
 
 // Reasons of MCPServer, Protected.

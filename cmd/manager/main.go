@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/waves"
 )
 
 var version = "dev"
@@ -55,6 +56,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.namespaces, "namespaces", "", "Namespaces to act in, separated by commas. Empty: all.")
 	flags.StringVar(&o.controllers.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
 	policy := flags.String("dispatcher-image-pull-policy", "", "Pull policy of that image: Always, IfNotPresent or Never. Empty: by its tag.")
+	flags.IntVar(&o.controllers.MaxUpgrading, "max-upgrading", waves.DefaultMax, "Servers whose pods a new release of Toolgate restarts at a time.")
 	flags.Float64Var(&o.qps, "kube-api-qps", 100, "Requests a second to the API server.")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "Least level that is logged: debug, info, warn, error.")
 	if err := flags.Parse(args); err != nil {
@@ -68,6 +70,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if err := validNamespaces(o.namespaces); err != nil {
 		return nil, err
+	}
+	if o.controllers.MaxUpgrading < 1 {
+		return nil, fmt.Errorf("--max-upgrading %d is not at least 1", o.controllers.MaxUpgrading)
 	}
 	switch p := corev1.PullPolicy(*policy); p {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:

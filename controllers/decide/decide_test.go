@@ -18,6 +18,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -81,7 +82,7 @@ func TestServerConditions(t *testing.T) {
 		edit func(*decide.ServerInput)
 		want map[string]string
 	}{
-		"all is well": {func(*decide.ServerInput) {}, map[string]string{"Ready": "True/Ready", "Enforced": "True/Enforced", "Healthy": "True/Healthy"}},
+		"all is well": {func(*decide.ServerInput) {}, map[string]string{"Upgraded": "True/UpToDate", "Ready": "True/Ready", "Enforced": "True/Enforced", "Healthy": "True/Healthy"}},
 		"one of three pods serves": {func(in *decide.ServerInput) { in.Server.Spec.Replicas = new(int32(3)) },
 			map[string]string{"Available": "False/Progressing", "Ready": "False/Progressing"}},
 		"a pod on its way out does not serve": {func(in *decide.ServerInput) { in.Pods[0].DeletionTimestamp = &metav1.Time{Time: now} },
@@ -110,9 +111,24 @@ func TestServerConditions(t *testing.T) {
 			in.DocumentError = decide.Refusal{Reason: "NameConflict", Message: "x"}
 			in.Deployment, in.Pods, in.Document = nil, nil, ""
 		}, map[string]string{"Accepted": "False/NameConflict", "Available": "False/NameConflict", "Ready": "False/NameConflict"}},
-		"a document that is too large leaves the last one in force": {func(in *decide.ServerInput) {
+		"a document that is too large denies everything": {func(in *decide.ServerInput) {
 			in.DocumentError = decide.Refusal{Reason: "RegistryTooLarge", Message: "x"}
 		}, map[string]string{"Accepted": "True/Accepted", "Enforced": "False/RegistryTooLarge", "Ready": "False/RegistryTooLarge"}},
+		"it waits for its turn to be upgraded": {func(in *decide.ServerInput) { in.Upgrade = waves.Waiting },
+			map[string]string{"Upgraded": "False/UpgradeWaiting", "Ready": "True/Ready"}},
+		"its upgrade is on its way": {func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }, map[string]string{"Upgraded": "False/Progressing"}},
+		"its upgrade does not arrive": {func(in *decide.ServerInput) {
+			in.Upgrade = waves.Upgrading
+			in.Deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "too long"}}
+		}, map[string]string{"Upgraded": "False/UpgradeFailed"}},
+		"a document of two forms is in force in either": {func(in *decide.ServerInput) {
+			in.Piece = "d0"
+			in.Pods[0].Seen.State.Registry = registry.RegistryState{Digest: "d0"}
+		}, map[string]string{"Enforced": "True/Enforced"}},
+		"a dispatcher has only what denies everything": {func(in *decide.ServerInput) {
+			in.Piece, in.PieceClosed = "d0", true
+			in.Pods[0].Seen.State.Registry = registry.RegistryState{Digest: "d0"}
+		}, map[string]string{"Enforced": "False/RegistryTooLarge"}},
 		"a dispatcher refuses the document": {func(in *decide.ServerInput) {
 			in.Pods[0].Seen.State.Registry = registry.RegistryState{Digest: "d0", Error: "version 2"}
 		}, map[string]string{"Enforced": "False/RegistryRefused"}},
@@ -141,7 +157,7 @@ func TestServerConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := decide.ServerInput{
-				Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered(),
+				Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered(), Upgrade: waves.Settled,
 			}
 			tc.edit(&in)
 			status := decide.Server(in)
@@ -151,7 +167,7 @@ func TestServerConditions(t *testing.T) {
 					t.Errorf("%s is %s, want %s; all: %v", kind, got[kind], want, got)
 				}
 			}
-			if len(got) != 7 {
+			if len(got) != 8 {
 				t.Errorf("%d conditions: %v", len(got), got)
 			}
 			for _, c := range status.Conditions {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -50,6 +51,8 @@ type ServerInput struct {
 	PieceClosed bool
 	// DocumentStale says that the newest document does not hold yet what the objects say now.
 	DocumentStale bool
+	// Upgrade is how far the server is with the release of Toolgate that runs.
+	Upgrade waves.State
 	// Tools are the MCPTools of the server.
 	Tools []mcpv1alpha1.MCPTool
 	// MissingRuleSets are named in spec.ruleSets and not there.
@@ -68,6 +71,7 @@ func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
 	c.set(mcpv1alpha1.ConditionHealthy, in.healthy(c.list))
 	c.set(mcpv1alpha1.ConditionEnforced, in.enforced(c.list))
 	c.set(mcpv1alpha1.ConditionProtected, in.protected())
+	c.set(mcpv1alpha1.ConditionUpgraded, in.upgraded())
 	c.set(mcpv1alpha1.ConditionReady, ready(c.list,
 		mcpv1alpha1.ConditionAccepted, mcpv1alpha1.ConditionAvailable, mcpv1alpha1.ConditionDiscovered,
 		mcpv1alpha1.ConditionHealthy, mcpv1alpha1.ConditionEnforced))
@@ -296,20 +300,6 @@ func registration(t *mcpv1alpha1.MCPTool) *metav1.Condition {
 		return nil
 	}
 	return c
-}
-
-func (d *ServerInput) protected() verdict {
-	remote := d.Server.Spec.Remote
-	switch {
-	case remote == nil && render.Transport(d.Server) == mcpv1alpha1.TransportStdio:
-		return yes(mcpv1alpha1.ReasonSocket, "the server speaks on pipes that the dispatcher holds; it has no port to go round it")
-	case remote == nil:
-		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and the NetworkPolicy shuts it for others, where the network enforces policies")
-	case strings.HasPrefix(remote.URL, "https://") && len(remote.HeadersFrom) > 0:
-		return yes(mcpv1alpha1.ReasonGuarded, "the remote server asks for credentials that the dispatcher holds")
-	default:
-		return no(mcpv1alpha1.ReasonUnguarded, "whoever reaches spec.remote.url can go round the dispatcher: it sends no credentials over TLS that others don't have")
-	}
 }
 
 // facts fills in what is told of the server beside its conditions. What no dispatcher has told since the manager's start

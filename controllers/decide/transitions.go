@@ -57,10 +57,11 @@ func isNews(old *metav1.Condition, c metav1.Condition) bool {
 	}
 }
 
-// onItsWay are reasons that say nothing but that time is needed.
+// onItsWay are reasons that say nothing but that time is needed, or that nothing is left to be done.
 func onItsWay(reason string) bool {
 	switch reason {
-	case mcpv1alpha1.ReasonProgressing, mcpv1alpha1.ReasonPending, mcpv1alpha1.ReasonNotDiscovered, mcpv1alpha1.ReasonServerNotReady:
+	case mcpv1alpha1.ReasonProgressing, mcpv1alpha1.ReasonPending, mcpv1alpha1.ReasonNotDiscovered, mcpv1alpha1.ReasonServerNotReady,
+		mcpv1alpha1.ReasonUpgradeWaiting, mcpv1alpha1.ReasonUpToDate:
 		return true
 	default:
 		return false

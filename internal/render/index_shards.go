@@ -57,7 +57,8 @@ type IndexPartTool struct {
 
 // IndexNames are all ConfigMaps that an index may have: the one that begins it first.
 func IndexNames() []string {
-	out := []string{IndexName}
+	out := make([]string, 0, 1+indexShards)
+	out = append(out, IndexName)
 	for i := range indexShards {
 		out = append(out, fmt.Sprintf("%s.%d", IndexName, i))
 	}

@@ -34,6 +34,13 @@ const (
 	// a dispatcher said of it, which means nothing by itself.
 	AnnotationReferences = "mcp.toolgate.dev/references"
 
+	// AnnotationPodInputs and AnnotationPodTemplate are on Deployments: what of the spec their template was made of, and the digest
+	// of the template, so that what a new release alone changes can be told from all else.
+	AnnotationPodInputs   = "mcp.toolgate.dev/pod-inputs"
+	AnnotationPodTemplate = "mcp.toolgate.dev/pod-template"
+	// AnnotationUpgrade is on Deployments whose last template came with a release and whose pods are waited for.
+	AnnotationUpgrade = "mcp.toolgate.dev/upgrade"
+
 	// ManagedBy is the value of LabelManagedBy on everything that Toolgate writes; informers select by it.
 	ManagedBy       = "toolgate"
 	componentServer = "mcp-server"

@@ -1,0 +1,35 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/waves"
+)
+
+// upgraded tells of the release that runs. What it says of a server that waits is the same for all of them, and stays so: a wave
+// that moves on writes nothing to those that it has not reached.
+func (d *ServerInput) upgraded() verdict {
+	if d.Deployment == nil {
+		return unknown(mcpv1alpha1.ReasonPending, "there are no pods yet")
+	}
+	switch d.Upgrade {
+	case waves.Waiting:
+		return no(mcpv1alpha1.ReasonUpgradeWaiting, "its pods stay as they are until their turn comes: some servers of one namespace are upgraded at a time, "+
+			"and none while one that was upgraded is not available (Upgraded=False/UpgradeFailed); a change of the spec upgrades it at once")
+	case waves.Upgrading:
+		reason, message := d.podProblem()
+		if reason == "" {
+			reason, message = d.rolloutProblem()
+		}
+		if reason == "" {
+			return no(mcpv1alpha1.ReasonProgressing, "its new pods are not all available yet")
+		}
+		return no(mcpv1alpha1.ReasonUpgradeFailed, "it is not available since it was upgraded, and no other server is upgraded until it is: "+reason+": "+message)
+	case waves.Settled:
+		return yes(mcpv1alpha1.ReasonUpToDate, "")
+	default:
+		return unknown(mcpv1alpha1.ReasonPending, "")
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"sync"
+
+	"toolgate.dev/toolgate/controllers/prober"
+)
+
+// State is how far a server is with the release.
+type State string
+
+// States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet.
+const (
+	Settled   State = "Settled"
+	Waiting   State = "Waiting"
+	Upgrading State = "Upgrading"
+)
+
+// Gate lets servers through, a wave at a time. It is safe for concurrent use.
+type Gate struct {
+	// Max is how many servers one wave has.
+	Max int
+	// Servers are all that there are.
+	Servers func(context.Context) ([]prober.Key, error)
+	// Wake makes a server's reconciler come again, because its turn has come.
+	Wake func(prober.Key)
+
+	mu     sync.Mutex
+	states map[prober.Key]State
+	// count is how many are in a state.
+	count map[State]int
+	// turn are those whose turn has come and who have not taken it yet.
+	turn map[prober.Key]bool
+	// unknown are those of which nothing is known since the manager's start.
+	unknown map[prober.Key]bool
+}
+
+// Turn says whether a server that waits may go.
+func (g *Gate) Turn(key prober.Key) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.turn[key]
+}
+
+// State is how far a server is, as it was reported last; "" where nothing is known.
+func (g *Gate) State(key prober.Key) State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.states[key]
+}
+
+// Report says how far a server is. When that leaves nobody to wait for, the next wave begins.
+func (g *Gate) Report(ctx context.Context, key prober.Key, state State) error {
+	g.mu.Lock()
+	g.set(key, state)
+	wave, err := g.next(ctx)
+	g.mu.Unlock()
+	for _, key := range wave {
+		g.Wake(key)
+	}
+	return err
+}
+
+// Seen is for a server that can't get as far as Report: it is not waited for.
+func (g *Gate) Seen(ctx context.Context, key prober.Key) error {
+	g.mu.Lock()
+	_, known := g.states[key]
+	g.mu.Unlock()
+	if known {
+		return nil
+	}
+	return g.Report(ctx, key, Settled)
+}
+
+// Forget is for a server that is gone.
+func (g *Gate) Forget(ctx context.Context, key prober.Key) error {
+	g.mu.Lock()
+	if state, known := g.states[key]; known {
+		g.count[state]--
+	}
+	delete(g.states, key)
+	delete(g.turn, key)
+	delete(g.unknown, key)
+	wave, err := g.next(ctx)
+	g.mu.Unlock()
+	for _, key := range wave {
+		g.Wake(key)
+	}
+	return err
+}
+
+func (g *Gate) set(key prober.Key, state State) {
+	if g.states == nil {
+		g.states, g.count, g.turn = map[prober.Key]State{}, map[State]int{}, map[prober.Key]bool{}
+	}
+	if before, known := g.states[key]; known {
+		g.count[before]--
+	}
+	g.states[key] = state
+	g.count[state]++
+	delete(g.unknown, key)
+	if state != Waiting {
+		delete(g.turn, key)
+	}
+}
+
+// next chooses a wave where nobody is on the way. Every server must have been seen since the manager's start: one that was not
+// could be on its way. The lists are gone through only when there is something to choose.
+func (g *Gate) next(ctx context.Context) ([]prober.Key, error) {
+	if g.count[Waiting] == 0 || g.count[Upgrading] > 0 || len(g.turn) > 0 || len(g.unknown) > 0 {
+		return nil, nil
+	}
+	servers, err := g.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g.unknown = map[prober.Key]bool{}
+	var waiting []prober.Key
+	for _, key := range servers {
+		switch state, known := g.states[key]; {
+		case !known:
+			g.unknown[key] = true
+		case state == Waiting:
+			waiting = append(waiting, key)
+		}
+	}
+	if len(g.unknown) > 0 {
+		return nil, nil
+	}
+	wave := Next(waiting, g.Max)
+	for _, key := range wave {
+		g.turn[key] = true
+	}
+	return wave, nil
+}
