@@ -17,6 +17,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
@@ -38,7 +39,7 @@ type DiscoveryReconciler struct {
 type discovery struct {
 	key    prober.Key
 	server *mcpv1alpha1.MCPServer
-	view   *decide.View
+	view   *admission.View
 	// revisions are those that the pods run; live are those with the one that the spec asks for.
 	revisions, live []string
 	// replicas that the Deployment asks for; nil while there is none.

@@ -31,15 +31,11 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 		if there[name] || name == "" {
 			continue
 		}
-		object := catalog.ObjectName(d.server.Name, name)
-		taken, err := r.taken(ctx, d, object)
+		object, err := r.objectName(ctx, d, name)
 		if err != nil {
 			return made, err
 		}
-		if taken {
-			// Two names in 2^32, or an object that a person gave this name: the tool stays unknown to dispatchers, which
-			// refuse it, until the person renames the object.
-			log.FromContext(ctx).Info("A tool has no MCPTool because another holds its name", "tool", name, "mcpTool", object)
+		if object == "" {
 			continue
 		}
 		if err := r.applyTool(ctx, render.Tool(d.server, object, name, true)); err != nil {
@@ -48,6 +44,23 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 		made = true
 	}
 	return made, nil
+}
+
+// objectName is what the MCPTool of a tool is to be named; "" where all that it could be is held by others.
+func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool string) (string, error) {
+	object := catalog.ObjectName(d.server.Name, tool)
+	for _, name := range []string{object, catalog.SecondObjectName(d.server.Name, tool)} {
+		taken, err := r.taken(ctx, d, name)
+		if err != nil {
+			return "", err
+		}
+		if !taken {
+			return name, nil
+		}
+	}
+	// The tool stays unknown to dispatchers, which refuse it, until a person renames one of the objects.
+	log.FromContext(ctx).Info("A tool has no MCPTool because others hold its names", "tool", tool, "mcpTool", object)
+	return "", nil
 }
 
 // taken says whether the name of an object is held by the MCPTool of something else.

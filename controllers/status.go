@@ -29,6 +29,8 @@ type statusOf[S any] struct {
 	// current points into object.
 	current    *S
 	conditions func(*S) []metav1.Condition
+	// news is what people are told beside the conditions; nil for nothing.
+	news func(before, after *S) []decide.Transition
 }
 
 // writeStatus brings the object's status to want. The update carries the resource version that the decision was made on: a
@@ -37,18 +39,22 @@ func writeStatus[S any](ctx context.Context, w *StatusWriter, of statusOf[S], wa
 	if equality.Semantic.DeepEqual(*of.current, want) {
 		return nil
 	}
-	before := of.conditions(of.current)
+	before := *of.current
 	*of.current = want
 	if err := w.Client.Status().Update(ctx, of.object); err != nil {
 		return fmt.Errorf("writing status: %w", err)
 	}
-	w.tell(of.object, before, of.conditions(of.current))
+	news := decide.Transitions(of.conditions(&before), of.conditions(of.current))
+	if of.news != nil {
+		news = append(news, of.news(&before, of.current)...)
+	}
+	w.tell(of.object, news)
 	return nil
 }
 
 // tell makes an event of each transition.
-func (w *StatusWriter) tell(o client.Object, before, after []metav1.Condition) {
-	for _, t := range decide.Transitions(before, after) {
+func (w *StatusWriter) tell(o client.Object, news []decide.Transition) {
+	for _, t := range news {
 		kind := corev1.EventTypeNormal
 		if t.Warning {
 			kind = corev1.EventTypeWarning
@@ -58,13 +64,23 @@ func (w *StatusWriter) tell(o client.Object, before, after []metav1.Condition) {
 }
 
 func serverStatus(s *mcpv1alpha1.MCPServer) statusOf[mcpv1alpha1.MCPServerStatus] {
-	return statusOf[mcpv1alpha1.MCPServerStatus]{s, &s.Status, func(st *mcpv1alpha1.MCPServerStatus) []metav1.Condition { return st.Conditions }}
+	return statusOf[mcpv1alpha1.MCPServerStatus]{
+		object: s, current: &s.Status,
+		conditions: func(st *mcpv1alpha1.MCPServerStatus) []metav1.Condition { return st.Conditions },
+	}
 }
 
 func toolStatus(t *mcpv1alpha1.MCPTool) statusOf[mcpv1alpha1.MCPToolStatus] {
-	return statusOf[mcpv1alpha1.MCPToolStatus]{t, &t.Status, func(st *mcpv1alpha1.MCPToolStatus) []metav1.Condition { return st.Conditions }}
+	return statusOf[mcpv1alpha1.MCPToolStatus]{
+		object: t, current: &t.Status,
+		conditions: func(st *mcpv1alpha1.MCPToolStatus) []metav1.Condition { return st.Conditions },
+		news:       decide.ToolNews,
+	}
 }
 
 func ruleSetStatus(rs *mcpv1alpha1.RuleSet) statusOf[mcpv1alpha1.RuleSetStatus] {
-	return statusOf[mcpv1alpha1.RuleSetStatus]{rs, &rs.Status, func(st *mcpv1alpha1.RuleSetStatus) []metav1.Condition { return st.Conditions }}
+	return statusOf[mcpv1alpha1.RuleSetStatus]{
+		object: rs, current: &rs.Status,
+		conditions: func(st *mcpv1alpha1.RuleSetStatus) []metav1.Condition { return st.Conditions },
+	}
 }

@@ -31,10 +31,16 @@ func (s *MCPServerStatus) Bound() {
 // Bound cuts what comes from a server to what the CRD takes; see MCPServerStatus.Bound.
 func (s *MCPToolStatus) Bound() {
 	boundConditions(s.Conditions)
-	if s.Observed != nil {
-		cut(&s.Observed.Title, 1024)
-		cut(&s.Observed.Description, 16384)
+	for _, shown := range []*ObservedTool{s.Observed, s.Admitted} {
+		if shown != nil {
+			cut(&shown.Title, 1024)
+			cut(&shown.Description, 16384)
+		}
 	}
+	if s.Change != nil {
+		cut(&s.Change.Text, 1024)
+	}
+	s.ContractBroken = first(s.ContractBroken, 64)
 }
 
 // Bound cuts what the engines say of rules to what the CRD takes; see MCPServerStatus.Bound.

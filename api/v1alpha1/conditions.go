@@ -173,6 +173,8 @@ const (
 	ReasonNameNotDeclared = "NameNotDeclared"
 	// ReasonDefinitionChanged: the definition differs from the admitted one; the message has the digest that would admit it.
 	ReasonDefinitionChanged = "DefinitionChanged"
+	// ReasonContractBroken: the definition breaks spec.contract; the message says where.
+	ReasonContractBroken = "ContractBroken"
 	// ReasonNotPinned: spec.discovery.pinning is Manual and spec.pin is not set.
 	ReasonNotPinned = "NotPinned"
 	// ReasonGone: the server, or the tool on it, is no longer there; what people wrote in the spec is kept.
@@ -187,6 +189,8 @@ const (
 const (
 	// ReasonCallable (True): a call with valid arguments passes, unless a rule over them says no.
 	ReasonCallable = "Callable"
+	// ReasonDeprecated (True): as Callable, and spec.contract says that the tool should not be used any more.
+	ReasonDeprecated = "Deprecated"
 	// ReasonUntrusted (False): the tool counts as destructive and its server is Untrusted.
 	ReasonUntrusted = "Untrusted"
 	// ReasonNeedsConfirmation (False): the tool counts as destructive, its server is Untrusted, and each call has to be

@@ -79,21 +79,26 @@ type Discovery struct {
 	// pinning says who admits the definition of a tool. PerRevision: the first
 	// whole catalogue of each revision (image, command, arguments, environment) is
 	// admitted, and every later change is withheld until a person admits it with
-	// spec.pin of the MCPTool. Manual: a person sets each pin. Off: whatever the
-	// server lists is served; nothing is withheld for having changed. Default:
-	// PerRevision.
+	// spec.pin of the MCPTool. Strict: what is admitted stays so for later
+	// revisions: the first catalogue of the first revision is, and what differs
+	// from it later is withheld until a person admits it. Manual: a person sets
+	// each pin; what was admitted automatically before does not count. Off:
+	// whatever the server lists is served; nothing but spec.pin of an MCPTool
+	// withholds it for having changed. Default: PerRevision.
 	// +optional
 	Pinning Pinning `json:"pinning,omitempty"`
 }
 
 // Pinning says who admits the definition of a tool.
-// +kubebuilder:validation:Enum=PerRevision;Manual;Off
+// +kubebuilder:validation:Enum=PerRevision;Strict;Manual;Off
 type Pinning string
 
 // Ways to admit definitions.
 const (
 	// PinningPerRevision admits each revision's first catalogue and withholds later changes.
 	PinningPerRevision Pinning = "PerRevision"
+	// PinningStrict admits the first catalogue of the first revision, and holds later revisions to it.
+	PinningStrict Pinning = "Strict"
 	// PinningManual waits for a person to set each pin.
 	PinningManual Pinning = "Manual"
 	// PinningOff serves whatever the server lists.

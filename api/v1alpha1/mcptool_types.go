@@ -24,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.contract.version`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Digest",type=string,priority=1,JSONPath=`.status.observed.digest`
+// +kubebuilder:printcolumn:name="Change",type=string,priority=1,JSONPath=`.status.change.kind`
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.status.observed.title`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.startsWith(self.spec.serverRef.name + '.')",messageExpression="'the name is <server>.<tool>, so it begins with ' + self.spec.serverRef.name + '.'",message="the name is <server>.<tool>, so it begins with the server's name and a dot"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith(self.spec.serverRef.name + '.') || !(self.spec.toolName.matches('^[a-z0-9]([a-z0-9_]*[a-z0-9])?$') && !self.spec.toolName.matches('_[0-9a-f]{8}$') && self.spec.toolName.size() <= 189) || self.metadata.name == self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",messageExpression="'the MCPTool of this tool is named ' + self.spec.serverRef.name + '.' + self.spec.toolName.replace('_', '-')",message="the MCPTool of such a tool is named <server>.<tool>, with - for _"
@@ -77,6 +78,9 @@ type MCPToolSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
+	// limits bound the calls of this tool, beside the server's own limits.
+	// +optional
+	Limits *ToolLimits `json:"limits,omitempty"`
 	// hints override what the server says of the tool in its annotations.
 	// +optional
 	Hints Hints `json:"hints,omitzero"`
@@ -155,9 +159,10 @@ type Pin struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Contract is what people promise of the tool.
+// Contract is what people promise of the tool to those who use it. A server whose
+// definition breaks it is not admitted.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.version) || has(self.deprecatedIn)",message="set version, deprecatedIn, or both"
+// +kubebuilder:validation:XValidation:rule="has(self.version) || has(self.deprecatedIn) || has(self.inputSchema) || has(self.outputSchema)",message="set one of version, deprecatedIn, inputSchema and outputSchema at least"
 type Contract struct {
 	// version is the tool's semantic version. Rules see it as tool.version.
 	// Example: 1.4.0.
@@ -167,139 +172,45 @@ type Contract struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')",message="a semantic version, such as 1.4.0"
 	Version string `json:"version,omitempty"`
 	// deprecatedIn is the version from which on the tool should not be used any
-	// more. Example: 2.0.0.
+	// more: from then on the reason of Callable is Deprecated. Calls pass as
+	// before. Without a version, the tool is deprecated. Example: 2.0.0.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?$')",message="a semantic version, such as 2.0.0"
 	DeprecatedIn string `json:"deprecatedIn,omitempty"`
-}
-
-// MCPToolStatus is what was observed of the tool, and what is admitted.
-type MCPToolStatus struct {
-	// conditions are Registered, Callable and Ready. Callable=False says what
-	// blocks the tool.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the generation of the spec that this status speaks of.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// observed is the definition that the server lists.
-	// +optional
-	Observed *ObservedTool `json:"observed,omitempty"`
-	// pins are the admitted definitions by revision of the server.
-	// +optional
-	// +listType=map
-	// +listMapKey=revision
-	// +kubebuilder:validation:MaxItems=64
-	Pins []RevisionPin `json:"pins,omitempty"`
-	// destructive says whether the tool counts as destructive, and why.
-	// +optional
-	Destructive *DestructiveStatus `json:"destructive,omitempty"`
-}
-
-// ObservedTool is the definition that the server lists. All of it is the
-// server's word.
-type ObservedTool struct {
-	// title for people.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=1024
-	Title string `json:"title,omitempty"`
-	// description that models read, cut after 16384 characters.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=16384
-	Description string `json:"description,omitempty"`
-	// annotations are the server's own hints.
-	// +optional
-	Annotations *ToolAnnotations `json:"annotations,omitempty"`
-	// inputSchema is the JSON Schema of the arguments. It is for reading: the
-	// digest is over the original.
+	// inputSchema is a JSON Schema of arguments that the tool must take: all that
+	// fits it must fit what the server lists. Example:
+	// {type: object, properties: {path: {type: string}}, required: [path]}.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
-	// outputSchema is the JSON Schema of structured results. It is for reading:
-	// the digest is over the original.
+	// outputSchema is a JSON Schema that the tool's structured results must fit:
+	// all that fits what the server lists must fit it. Example:
+	// {type: object, properties: {lines: {type: integer}}, required: [lines]}.
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// schemaOmitted says which of inputSchema and outputSchema are too large to be
-	// shown here (16 KiB).
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=2
-	// +kubebuilder:validation:items:MaxLength=16
-	SchemaOmitted []string `json:"schemaOmitted,omitempty"`
-	// digest of the whole definition, as spec.pin.digest takes it.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=128
-	Digest string `json:"digest,omitempty"`
-	// variants is how many different definitions the replicas list.
+}
+
+// ToolLimits bound the calls of one tool, for each caller; each replica enforces
+// its share, rounded up.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.requestsPerMinute) || has(self.maxConcurrent)",message="set requestsPerMinute, maxConcurrent, or both"
+type ToolLimits struct {
+	// requestsPerMinute is how many calls of this tool a caller may make in a
+	// minute, refused ones included. The server's own limit counts too. Default:
+	// none but the server's.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
-	Variants int32 `json:"variants,omitempty"`
-}
-
-// ToolAnnotations are the server's own hints. What is absent was not said.
-type ToolAnnotations struct {
-	// readOnly is readOnlyHint: the tool changes nothing.
+	// +kubebuilder:validation:Maximum=1000000
+	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
+	// maxConcurrent is how many calls of this tool a caller may have under way.
+	// The server's own limit counts too. Default: none but the server's.
 	// +optional
-	ReadOnly Hint `json:"readOnly,omitempty"`
-	// destructive is destructiveHint: the tool can destroy something.
-	// +optional
-	Destructive Hint `json:"destructive,omitempty"`
-	// idempotent is idempotentHint: a second call with the same arguments changes
-	// nothing more.
-	// +optional
-	Idempotent Hint `json:"idempotent,omitempty"`
-	// openWorld is openWorldHint: the tool reaches things outside.
-	// +optional
-	OpenWorld Hint `json:"openWorld,omitempty"`
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
 }
-
-// RevisionPin is the admitted definition of one revision.
-type RevisionPin struct {
-	// revision of the server, as in its status.revisions.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	Revision string `json:"revision,omitempty"`
-	// digest of the definition that is admitted for it.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=128
-	Digest string `json:"digest,omitempty"`
-}
-
-// DestructiveStatus says whether the tool counts as destructive, and why.
-type DestructiveStatus struct {
-	// verdict is True where the tool counts as destructive.
-	// +required
-	Verdict Hint `json:"verdict,omitempty"`
-	// because is Override (spec.hints), Annotation (the server's) or Default (the
-	// server says nothing).
-	// +required
-	Because HintSource `json:"because,omitempty"`
-}
-
-// HintSource is where a verdict comes from.
-// +kubebuilder:validation:Enum=Override;Annotation;Default
-type HintSource string
-
-// Sources of a verdict.
-const (
-	// HintOverride is from spec.hints.
-	HintOverride HintSource = "Override"
-	// HintAnnotation is the server's own.
-	HintAnnotation HintSource = "Annotation"
-	// HintDefault is what spec.gating says of a tool without annotations.
-	HintDefault HintSource = "Default"
-)

@@ -4,13 +4,13 @@
 package decide
 
 import (
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 )
 
 // maxMessage keeps a condition readable in a terminal; the API allows 32 KiB.
@@ -53,7 +53,7 @@ func (c *conditions) set(kind string, v verdict) {
 		Type:               kind,
 		Status:             v.status,
 		Reason:             v.reason,
-		Message:            clip(v.message, maxMessage),
+		Message:            admission.Clip(v.message, maxMessage),
 		ObservedGeneration: c.generation,
 		LastTransitionTime: c.now,
 	})
@@ -85,13 +85,4 @@ func ready(list []metav1.Condition, kinds ...string) verdict {
 		}
 	}
 	return yes(mcpv1alpha1.ReasonReady, "")
-}
-
-// clip bounds a text to so many bytes, at a rune's end. What servers write can be long, and can be anything.
-func clip(text string, limit int) string {
-	text = strings.ToValidUTF8(text, "?")
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

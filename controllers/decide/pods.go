@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
@@ -179,4 +180,13 @@ func atMost(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+// NewView looks at what the pods of a server list; s is nil where the server is gone.
+func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *admission.View {
+	listings := make([]admission.Listing, 0, len(pods))
+	for i := range pods {
+		listings = append(listings, admission.Listing{Revision: pods[i].Revision(), Catalogue: pods[i].catalogue()})
+	}
+	return admission.NewView(s, current, listings)
 }

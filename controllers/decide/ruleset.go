@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -118,7 +119,7 @@ func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
 	out := make([]mcpv1alpha1.RuleError, 0, len(errs))
 	for _, e := range errs {
 		out = append(out, mcpv1alpha1.RuleError{
-			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: clip(e.Message, maxMessage),
+			Rule: e.Rule, Field: e.Field, Line: int32(e.Line), Column: int32(e.Column), Message: admission.Clip(e.Message, maxMessage),
 		})
 	}
 	return out

@@ -11,8 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
@@ -26,7 +28,7 @@ type ToolInput struct {
 	// Server is nil when the server does not exist.
 	Server *mcpv1alpha1.MCPServer
 	Now    time.Time
-	View   *View
+	View   *admission.View
 	// Duplicate says why the tool can't be told from another (render.Duplicates).
 	Duplicate render.Fault
 	// Broken are the sets of the server's document that deny what they govern.
@@ -40,17 +42,13 @@ func Tool(in ToolInput) mcpv1alpha1.MCPToolStatus {
 	t := in.Tool
 	out := *t.Status.DeepCopy()
 	out.ObservedGeneration = t.Generation
-	out.Pins = in.pins(out.Pins)
-	chosen, variants := in.choose(out.Pins)
-	if chosen != nil {
-		out.Observed = observed(out.Observed, chosen, variants)
-	}
+	chosen := in.definitions().Observe(&out)
 	verdict := in.destructive(out.Observed)
 	if out.Observed != nil {
-		out.Destructive = &mcpv1alpha1.DestructiveStatus{Verdict: hintOf(verdict.Destructive), Because: mcpv1alpha1.HintSource(verdict.Because)}
+		out.Destructive = &mcpv1alpha1.DestructiveStatus{Verdict: admission.HintOf(verdict.Destructive), Because: mcpv1alpha1.HintSource(verdict.Because)}
 	}
 	c := &conditions{list: out.Conditions, generation: t.Generation, now: metav1.NewTime(in.Now)}
-	c.set(mcpv1alpha1.ConditionRegistered, in.registered(chosen, out.Pins, c.list))
+	c.set(mcpv1alpha1.ConditionRegistered, in.registered(chosen, &out, c.list))
 	c.set(mcpv1alpha1.ConditionCallable, in.callable(c.list, verdict))
 	c.set(mcpv1alpha1.ConditionReady, ready(c.list, mcpv1alpha1.ConditionRegistered, mcpv1alpha1.ConditionCallable))
 	out.Conditions = c.list
@@ -70,54 +68,9 @@ func Abandoned(in ToolInput, live []string) bool {
 	return !slices.ContainsFunc(in.Tool.Status.Pins, func(p mcpv1alpha1.RevisionPin) bool { return slices.Contains(live, p.Revision) })
 }
 
-// pins admits out of each revision's first catalogue, and out of nothing else. What is admitted stays so; pins of
-// revisions that the server no longer records go.
-func (d *ToolInput) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
-	if d.Server == nil {
-		return old
-	}
-	var out []mcpv1alpha1.RevisionPin
-	for _, r := range d.Server.Status.Revisions {
-		digest := pinned(old, r.Name)
-		if digest == "" && render.Pinning(d.Server) == mcpv1alpha1.PinningPerRevision {
-			digest = d.View.firstDigest(r.Name, d.Tool.Spec.ToolName)
-		}
-		if digest != "" {
-			out = append(out, mcpv1alpha1.RevisionPin{Revision: r.Name, Digest: digest})
-		}
-	}
-	return out
-}
-
-func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {
-	for _, p := range pins {
-		if p.Revision == revision {
-			return p.Digest
-		}
-	}
-	return ""
-}
-
-// admitted is the digest that the judged revision may serve.
-func (d *ToolInput) admitted(pins []mcpv1alpha1.RevisionPin) string {
-	t := *d.Tool
-	t.Status.Pins = pins
-	return render.Admitted(&t, d.View.Judged)
-}
-
-// choose picks, of the definitions that replicas list, the admitted one, else the least.
-func (d *ToolInput) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.ObservedTool, variants int) {
-	defs, _ := d.View.variants(d.Tool.Spec.ToolName)
-	if len(defs) == 0 {
-		return nil, 0
-	}
-	admitted := d.admitted(pins)
-	for i := range defs {
-		if defs[i].Digest == admitted {
-			return &defs[i], len(defs)
-		}
-	}
-	return &defs[0], len(defs)
+// definitions decides about what is listed and admitted.
+func (d *ToolInput) definitions() admission.Tool {
+	return admission.Tool{Object: d.Tool, Server: d.Server, View: d.View}
 }
 
 func (d *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
@@ -136,9 +89,9 @@ func (d *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
 }
 
 // registered is a chain: the first thing that is wrong is told.
-func (d *ToolInput) registered(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin, list []metav1.Condition) verdict {
+func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.MCPToolStatus, list []metav1.Condition) verdict {
 	t := d.Tool
-	_, twice := d.View.variants(t.Spec.ToolName)
+	_, twice := d.View.Variants(t.Spec.ToolName)
 	switch {
 	case d.Server == nil:
 		return no(mcpv1alpha1.ReasonGone, fmt.Sprintf("MCPServer %s does not exist", t.Spec.ServerRef.Name))
@@ -162,7 +115,10 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, pins []mcpv1alpha1
 	if reason, message := d.invalid(chosen); reason != "" {
 		return no(reason, message)
 	}
-	return d.admission(chosen, pins)
+	if text := d.definitions().ContractText(chosen); text != "" {
+		return no(mcpv1alpha1.ReasonContractBroken, text)
+	}
+	return d.admission(chosen, now)
 }
 
 // unread is the verdict while no pod has told its catalogue.
@@ -175,25 +131,44 @@ func (d *ToolInput) unread(list []metav1.Condition) verdict {
 }
 
 // admission compares what is listed with what is admitted.
-func (d *ToolInput) admission(chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) verdict {
-	admitted := d.admitted(pins)
+func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MCPToolStatus) verdict {
+	admitted := d.definitions().Admitted(now.Pins)
 	pinning := render.Pinning(d.Server)
+	wayOut := "; to admit it, set spec.pin.digest to " + chosen.Digest
 	switch {
 	case admitted == chosen.Digest:
-		return yes(mcpv1alpha1.ReasonRegistered, "")
+		return yes(mcpv1alpha1.ReasonRegistered, variants(now.Observed.Variants))
 	case admitted == "" && pinning == mcpv1alpha1.PinningOff:
 		return yes(mcpv1alpha1.ReasonRegistered, "spec.discovery.pinning is Off: any definition is admitted")
-	case admitted == "" && pinning == mcpv1alpha1.PinningManual:
-		return no(mcpv1alpha1.ReasonNotPinned, "to admit the definition, set spec.pin.digest to "+chosen.Digest)
-	case admitted == "" && d.View.first[d.View.Judged] == "":
-		return no(mcpv1alpha1.ReasonNotDiscovered, "the first catalogue of this revision is being recorded")
-	case admitted == "":
+	case admitted != "":
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-			"the server lists it now, but not in the first catalogue of revision %s; to admit it, set spec.pin.digest to %s", d.View.Judged, chosen.Digest))
+			"the definition is %s, admitted is %s%s%s", chosen.Digest, admitted, told(now.Change), wayOut))
+	case pinning == mcpv1alpha1.PinningManual:
+		return no(mcpv1alpha1.ReasonNotPinned, "spec.discovery.pinning is Manual"+told(now.Change)+wayOut)
+	case !d.View.Recorded():
+		return no(mcpv1alpha1.ReasonNotDiscovered, "the first catalogue of this revision is being recorded")
+	case pinning == mcpv1alpha1.PinningStrict:
+		return no(mcpv1alpha1.ReasonDefinitionChanged, "the server lists it, but did not in the first catalogue of its first revision, and spec.discovery.pinning is Strict"+wayOut)
 	default:
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-			"the definition is %s, admitted is %s; to admit it, set spec.pin.digest to the former", chosen.Digest, admitted))
+			"the server lists it now, but not in the first catalogue of revision %s%s%s", d.View.Judged, told(now.Change), wayOut))
 	}
+}
+
+// told is a change within a sentence.
+func told(c *mcpv1alpha1.ToolChange) string {
+	if c == nil || c.Kind == mcpv1alpha1.ChangeNone {
+		return ""
+	}
+	return fmt.Sprintf("; the change is %s: %s", c.Kind, c.Text)
+}
+
+// variants says that replicas do not agree.
+func variants(n int32) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("replicas list %d different definitions of it; calls that reach one with another than the admitted definition are refused", n)
 }
 
 // invalid says why a definition can't be served: the dispatcher checks the same, and the words here are for people.
@@ -240,7 +215,26 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
 		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
 	}
+	if text := deprecated(d.Tool.Spec.Contract); text != "" {
+		return yes(mcpv1alpha1.ReasonDeprecated, text)
+	}
 	return yes(mcpv1alpha1.ReasonCallable, "")
+}
+
+// deprecated says since when a tool should not be used any more; "" where it may be.
+func deprecated(c *mcpv1alpha1.Contract) string {
+	if c == nil || c.DeprecatedIn == "" {
+		return ""
+	}
+	if c.Version == "" {
+		return "deprecated in version " + c.DeprecatedIn
+	}
+	since, err := version.ParseSemantic(c.DeprecatedIn)
+	is, errIs := version.ParseSemantic(c.Version)
+	if err == nil && errIs == nil && is.LessThan(since) {
+		return ""
+	}
+	return fmt.Sprintf("deprecated in version %s; this is version %s", c.DeprecatedIn, c.Version)
 }
 
 func anyServes(s *mcpv1alpha1.MCPServer) bool {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 )
 
 // maxNote is what the API allows for the note of an event.
@@ -39,7 +40,7 @@ func Transitions(before, after []metav1.Condition) []Transition {
 		if note == "" {
 			note = fmt.Sprintf("%s is %s", c.Type, c.Status)
 		}
-		out = append(out, Transition{Type: c.Type, Reason: c.Reason, Warning: c.Status == metav1.ConditionFalse, Note: clip(note, maxNote)})
+		out = append(out, Transition{Type: c.Type, Reason: c.Reason, Warning: c.Status == metav1.ConditionFalse, Note: admission.Clip(note, maxNote)})
 	}
 	return out
 }

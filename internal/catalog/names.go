@@ -43,8 +43,19 @@ func ObjectName(server, tool string) string {
 	if plainName.MatchString(tool) && !hashedEnd.MatchString(tool) && len(tool) <= maxToolPart {
 		return server + "." + strings.ReplaceAll(tool, "_", "-")
 	}
+	return hashedName(server, tool, 1)
+}
+
+// SecondObjectName is the name of the MCPTool object of a tool whose own is held by another: 32 bits more of its hash.
+func SecondObjectName(server, tool string) string { return hashedName(server, tool, 2) }
+
+// hashedName ends with that many times 8 digits of the hash of the name.
+func hashedName(server, tool string, words int) string {
 	sum := sha256.Sum256([]byte(tool))
-	suffix := "-" + hex.EncodeToString(sum[:4])
+	suffix := ""
+	for i := range words {
+		suffix += "-" + hex.EncodeToString(sum[4*i:4*i+4])
+	}
 	readable := dnsForm(tool)
 	if limit := maxToolPart - len(suffix); len(readable) > limit {
 		readable = strings.TrimRight(readable[:limit], "-")

@@ -98,3 +98,18 @@ func TestCollisionsAndDuplicates(t *testing.T) {
 		t.Errorf("Collisions of equal names = %v, want none", got)
 	}
 }
+
+func TestSecondObjectName(t *testing.T) {
+	for tool, want := range map[string]string{
+		"getUser":                 "srv.getuser-e28ebfde-fb8e7808",
+		strings.Repeat("A.", 200): "",
+	} {
+		got := SecondObjectName("srv", tool)
+		if !isSubdomain(got) || got == ObjectName("srv", tool) || !strings.HasPrefix(got, "srv.") {
+			t.Errorf("%s is named %s", tool, got)
+		}
+		if want != "" && got != want {
+			t.Errorf("%s is named %s, want %s", tool, got, want)
+		}
+	}
+}

@@ -33,6 +33,8 @@ const (
 	// More: a higher number loosens. MoreOr0: so does 0, which lifts the bound.
 	More    Class = "more"
 	MoreOr0 Class = "more, and 0 is the most"
+	// MoreOrNone: a higher number loosens, and so does none, which is no bound.
+	MoreOrNone Class = "more, and none is the most"
 	// Later: a later time loosens, and none is the latest.
 	Later Class = "later"
 	// Adding: each added entry loosens. Removing: each removed entry loosens.

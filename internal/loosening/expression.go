@@ -114,6 +114,8 @@ func expression(c Class, path string, d defaults) (string, error) {
 		return fmt.Sprintf("%s > %s", d.orDefault(is, path), d.orDefault(was, path)), nil
 	case MoreOr0:
 		return fmt.Sprintf("%s > %s", boundless(d.orDefault(is, path)), boundless(d.orDefault(was, path))), nil
+	case MoreOrNone:
+		return fmt.Sprintf("%s.orValue(%d) > %s.orValue(%d)", now, math.MaxInt32, before, math.MaxInt32), nil
 	case Later:
 		return fmt.Sprintf("%s.hasValue() && (!%s.hasValue() || timestamp(%s.value()) > timestamp(%s.value()))", before, now, now, before), nil
 	case Adding:

@@ -257,9 +257,17 @@ type Tool struct {
 	// Hints override the server's annotations.
 	Hints *Hints `json:"hints,omitempty"`
 	// TimeoutSeconds wins over Policy.TimeoutSeconds; 0 means the server's.
-	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"`
-	Version        string `json:"version,omitempty"`
-	DeprecatedIn   string `json:"deprecatedIn,omitempty"`
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// Limits count beside those of Policy.
+	Limits       ToolLimits `json:"limits,omitzero"`
+	Version      string     `json:"version,omitempty"`
+	DeprecatedIn string     `json:"deprecatedIn,omitempty"`
+}
+
+// ToolLimits bound the calls of one tool for each caller of one replica; 0 is no limit.
+type ToolLimits struct {
+	RequestsPerMinute int `json:"requestsPerMinute,omitempty"`
+	MaxConcurrent     int `json:"maxConcurrent,omitempty"`
 }
 
 // Hints override annotations; nil leaves the server's.

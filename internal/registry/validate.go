@@ -136,6 +136,9 @@ func (r *Revision) faults(name string) []error {
 			faults = append(faults, fmt.Errorf("revisions/%s has tool %q twice", name, t.Name))
 		}
 		seen[t.Name] = true
+		if t.Limits.RequestsPerMinute < 0 || t.Limits.MaxConcurrent < 0 {
+			faults = append(faults, fmt.Errorf("revisions/%s tool %q: a limit is negative", name, t.Name))
+		}
 		if t.TimeoutSeconds < 0 {
 			faults = append(faults, fmt.Errorf("revisions/%s tool %q: timeoutSeconds %d is negative", name, t.Name, t.TimeoutSeconds))
 		}

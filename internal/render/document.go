@@ -90,22 +90,31 @@ func revision(in DocumentInput, name string, duplicates map[string]Fault) regist
 			continue
 		}
 		seen[t.Spec.ToolName] = true
-		rev.Tools = append(rev.Tools, documentTool(in.Server, t, name, duplicates[t.Name]))
+		rev.Tools = append(rev.Tools, documentTool(&in, t, name, duplicates[t.Name]))
 	}
 	return rev
 }
 
-func documentTool(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string, duplicate Fault) registry.Tool {
+func documentTool(in *DocumentInput, t *mcpv1alpha1.MCPTool, revision string, duplicate Fault) registry.Tool {
+	s := in.Server
 	tool := registry.Tool{
 		Name:           t.Spec.ToolName,
-		Digest:         Admitted(t, revision),
+		Digest:         Admitted(s, t, revision),
 		Hints:          hints(t.Spec.Hints),
 		TimeoutSeconds: int(ptr.Deref(t.Spec.TimeoutSeconds, 0)),
 	}
 	if c := t.Spec.Contract; c != nil {
 		tool.Version, tool.DeprecatedIn = c.Version, c.DeprecatedIn
 	}
+	if l := t.Spec.Limits; l != nil {
+		share := shareOf(Replicas(s, in.Replicas))
+		tool.Limits = registry.ToolLimits{RequestsPerMinute: share(l.RequestsPerMinute), MaxConcurrent: share(l.MaxConcurrent)}
+	}
 	tool.Withheld, tool.Message = withheld(s, t, duplicate)
+	if tool.Withheld == "" && breaksContract(t, tool.Digest) {
+		tool.Withheld, tool.Message = mcpv1alpha1.ReasonContractBroken, fmt.Sprintf(
+			"the definition of tool %s breaks what was promised of it; the people who run the server decide about it", t.Spec.ToolName)
+	}
 	if tool.Withheld == "" && tool.Digest == "" && Pinning(s) != mcpv1alpha1.PinningOff {
 		tool.Withheld, tool.Message = notAdmitted(s, t)
 	}
@@ -154,11 +163,23 @@ func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, mess
 		"tool %s was not in the first catalogue of this revision; the people who run the server decide about it", t.Spec.ToolName)
 }
 
+// breaksContract says whether the definition that a revision may serve breaks the contract. Where any may be served, one that
+// does is enough.
+func breaksContract(t *mcpv1alpha1.MCPTool, digest string) bool {
+	if digest == "" {
+		return len(t.Status.ContractBroken) > 0
+	}
+	return slices.Contains(t.Status.ContractBroken, digest)
+}
+
 // Admitted is the digest of the definition that a revision may serve: a person's pin, else what was admitted for the
-// revision, else "".
-func Admitted(t *mcpv1alpha1.MCPTool, revision string) string {
+// revision where pinning is automatic, else "".
+func Admitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string) string {
 	if t.Spec.Pin != nil && t.Spec.Pin.Digest != "" {
 		return t.Spec.Pin.Digest
+	}
+	if pinning := Pinning(s); pinning == mcpv1alpha1.PinningManual || pinning == mcpv1alpha1.PinningOff {
+		return ""
 	}
 	for _, p := range t.Status.Pins {
 		if p.Revision == revision {

@@ -206,9 +206,11 @@ func tools(server string) []mcpv1alpha1.MCPTool {
 			t.Spec.Hints = mcpv1alpha1.Hints{Destructive: mcpv1alpha1.HintFalse, ReadOnly: mcpv1alpha1.HintTrue}
 			t.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v1:sha256:pinned"}
 			t.Spec.TimeoutSeconds = new(int32(5))
+			t.Spec.Limits = &mcpv1alpha1.ToolLimits{RequestsPerMinute: new(int32(30)), MaxConcurrent: new(int32(2))}
 			t.Spec.Contract = &mcpv1alpha1.Contract{Version: "1.2.3", DeprecatedIn: "2.0.0"}
 			t.Spec.RuleSets = []string{"named", "missing"}
 		}),
+		tool("promised", func(t *mcpv1alpha1.MCPTool) { t.Status.ContractBroken = []string{"v1:sha256:old-promised"} }),
 		tool("disabled", func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled }),
 		tool("schemaless", func(t *mcpv1alpha1.MCPTool) {
 			t.Status.Conditions = []metav1.Condition{{Type: mcpv1alpha1.ConditionRegistered, Status: metav1.ConditionFalse, Reason: "NoInputSchema", Message: "no inputSchema"}}

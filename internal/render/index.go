@@ -69,7 +69,7 @@ func indexTools(s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool, revision 
 		if t.Spec.ServerRef.Name != s.Name || !registered(t) {
 			continue
 		}
-		digest := Admitted(t, revision)
+		digest := Admitted(s, t, revision)
 		if digest == "" && t.Status.Observed != nil {
 			digest = t.Status.Observed.Digest
 		}

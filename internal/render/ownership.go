@@ -6,7 +6,9 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +62,7 @@ func Undeclared(t *mcpv1alpha1.MCPTool) Fault {
 }
 
 // Duplicates says, by the name of the object, which tools of one server can't be told apart: two objects for one tool, or
-// two names that differ in nothing but case and that no person declared.
+// two names that no person declared and that differ in nothing but case, or not at all as the name of an object.
 func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]Fault {
 	objects := map[string][]string{}
 	undeclared := map[string]bool{}
@@ -78,17 +80,47 @@ func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]Fault {
 			out[object] = Fault{fmt.Sprintf("MCPTools %s all claim tool %s", strings.Join(objects[name], ", "), name), "delete all but one"}
 		}
 	}
-	for _, group := range catalog.Collisions(names) {
-		for _, name := range group {
-			if !undeclared[name] {
-				continue
-			}
-			for _, object := range objects[name] {
-				if out[object] == (Fault{}) {
-					out[object] = Fault{fmt.Sprintf("tools %s differ in case alone", strings.Join(group, ", ")), "to allow one, declare it: write its MCPTool yourself"}
+	confused := func(groups map[string][]string, how string) {
+		for _, group := range groups {
+			for _, name := range group {
+				for _, object := range objects[name] {
+					if undeclared[name] && out[object] == (Fault{}) {
+						out[object] = Fault{fmt.Sprintf("tools %s %s", quoted(group), how), "to allow one, declare it: set a field in its MCPTool yourself"}
+					}
 				}
 			}
 		}
 	}
+	confused(catalog.Collisions(names), "differ in case alone")
+	confused(oneObject(tools), "have one object name")
 	return out
+}
+
+// quoted lists names that may hold anything.
+func quoted(names []string) string {
+	out := make([]string, 0, len(names))
+	for _, name := range names {
+		if !catalog.ValidName(name) {
+			name = strconv.QuoteToGraphic(name)
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// oneObject are the groups of two or more names, sorted, that would be objects of one name.
+func oneObject(tools []mcpv1alpha1.MCPTool) map[string][]string {
+	groups := map[string][]string{}
+	for i := range tools {
+		spec := &tools[i].Spec
+		object := catalog.ObjectName(spec.ServerRef.Name, spec.ToolName)
+		if !slices.Contains(groups[object], spec.ToolName) {
+			groups[object] = append(groups[object], spec.ToolName)
+		}
+	}
+	maps.DeleteFunc(groups, func(_ string, names []string) bool { return len(names) < 2 })
+	for _, names := range groups {
+		slices.Sort(names)
+	}
+	return groups
 }

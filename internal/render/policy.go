@@ -6,6 +6,8 @@ package render
 import (
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -87,8 +89,7 @@ func confirmation(c mcpv1alpha1.Confirm) registry.Confirm {
 // limits divides what counts across all replicas; sessions and sizes are counted by each.
 func limits(spec *mcpv1alpha1.MCPServerSpec, replicas int32) registry.Limits {
 	l := spec.Limits
-	n := max(replicas, 1)
-	share := func(limit *int32) int { return int((*limit + n - 1) / n) }
+	share := shareOf(replicas)
 	return registry.Limits{
 		RequestsPerMinute:  share(l.RequestsPerMinute),
 		MaxConcurrent:      share(l.MaxConcurrent),
@@ -97,6 +98,12 @@ func limits(spec *mcpv1alpha1.MCPServerSpec, replicas int32) registry.Limits {
 		MaxRequestBytes:    int(*l.MaxRequestBytes),
 		MaxResponseBytes:   int(*l.MaxResponseBytes),
 	}
+}
+
+// shareOf gives each replica its part of a limit, rounded up; 0 where there is none.
+func shareOf(replicas int32) func(limit *int32) int {
+	n := max(replicas, 1)
+	return func(limit *int32) int { return int((ptr.Deref(limit, 0) + n - 1) / n) }
 }
 
 func trust(t mcpv1alpha1.Trust) registry.Trust {

@@ -127,6 +127,54 @@ func TestLimitsAreSharedAmongReplicas(t *testing.T) {
 	}
 }
 
+func TestPinningSaysWhichPinsCount(t *testing.T) {
+	automatic := mcpv1alpha1.MCPTool{Status: mcpv1alpha1.MCPToolStatus{Pins: []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "automatic"}}}}
+	person := *automatic.DeepCopy()
+	person.Spec.Pin = &mcpv1alpha1.Pin{Digest: "person"}
+	for pinning, want := range map[mcpv1alpha1.Pinning]string{
+		"": "automatic", mcpv1alpha1.PinningPerRevision: "automatic", mcpv1alpha1.PinningStrict: "automatic",
+		mcpv1alpha1.PinningManual: "", mcpv1alpha1.PinningOff: "",
+	} {
+		s := stdio()
+		s.Spec.Discovery.Pinning = pinning
+		if got := render.Admitted(s, &automatic, "r1"); got != want {
+			t.Errorf("%q: admitted is %q, want %q", pinning, got, want)
+		}
+		if got := render.Admitted(s, &person, "r1"); got != "person" {
+			t.Errorf("%q: admitted is %q, and a person pinned another", pinning, got)
+		}
+		if got := render.Admitted(s, &automatic, "r2"); got != "" {
+			t.Errorf("%q: a pin counts for another revision: %q", pinning, got)
+		}
+	}
+}
+
+func TestABrokenContractWithholdsWhatBreaksIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pinning mcpv1alpha1.Pinning
+		broken  []string
+		want    string
+	}{
+		"the admitted definition":                  {"", []string{"d1"}, "ContractBroken"},
+		"a definition of another revision":         {"", []string{"d2"}, ""},
+		"some definition, where any may be served": {mcpv1alpha1.PinningOff, []string{"d2"}, "ContractBroken"},
+		"none": {mcpv1alpha1.PinningOff, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stdio()
+			s.Spec.Discovery.Pinning = tc.pinning
+			revision := must(render.Revision(s))
+			tool := mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ToolName: "a"}, Status: mcpv1alpha1.MCPToolStatus{
+				ObservedGeneration: 1, ContractBroken: tc.broken, Pins: []mcpv1alpha1.RevisionPin{{Revision: revision, Digest: "d1"}},
+			}}
+			doc := must(render.Document(render.DocumentInput{Server: s, Tools: []mcpv1alpha1.MCPTool{tool}}))
+			if got := doc.Revisions[revision].Tools[0].Withheld; got != tc.want {
+				t.Errorf("withheld %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestDuplicates(t *testing.T) {
 	tool := func(object, name string, person bool) mcpv1alpha1.MCPTool {
 		t := mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: mcpv1alpha1.MCPToolSpec{ToolName: name}}

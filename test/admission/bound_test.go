@@ -46,7 +46,11 @@ func TestBoundedStatusIsAccepted(t *testing.T) {
 
 	tool := &v1alpha1.MCPTool{ObjectMeta: meta, Spec: v1alpha1.MCPToolSpec{ServerRef: v1alpha1.ServerRef{Name: "files"}, ToolName: "echo"}}
 	tool.Name = "files.echo"
-	toolStatus := v1alpha1.MCPToolStatus{Conditions: hugeConditions(), Observed: &v1alpha1.ObservedTool{Title: huge, Description: huge}}
+	toolStatus := v1alpha1.MCPToolStatus{
+		Conditions: hugeConditions(), Observed: &v1alpha1.ObservedTool{Title: huge, Description: huge},
+		Admitted: &v1alpha1.ObservedTool{Title: huge, Description: huge},
+		Change:   &v1alpha1.ToolChange{Kind: v1alpha1.ChangeBreaking, Text: huge},
+	}
 	toolStatus.Bound()
 
 	set := &v1alpha1.RuleSet{ObjectMeta: meta, Spec: v1alpha1.RuleSetSpec{

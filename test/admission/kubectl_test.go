@@ -175,11 +175,11 @@ func TestColumns(t *testing.T) {
 		},
 		"tools": {
 			object: `{kind: MCPTool, metadata: {name: files.read-file}, spec: {serverRef: {name: files}, toolName: read_file, contract: {version: 1.0.0}}}`,
-			status: `{conditions: [` + ready("Callable") + `], destructive: {verdict: "False", because: Annotation}, observed: {title: Read, digest: "v1:sha256:0"}}`,
+			status: `{conditions: [` + ready("Callable") + `], destructive: {verdict: "False", because: Annotation}, observed: {title: Read, digest: "v1:sha256:0"}, change: {kind: minor, text: more}}`,
 
 			resource: "mcpt",
-			want: []string{"NAME SERVER TOOL CALLABLE DESTRUCTIVE REASON VERSION AGE DIGEST TITLE",
-				"files.read-file files read_file True False Ready 1.0.0 v1:sha256:0 Read"},
+			want: []string{"NAME SERVER TOOL CALLABLE DESTRUCTIVE REASON VERSION AGE DIGEST CHANGE TITLE",
+				"files.read-file files read_file True False Ready 1.0.0 v1:sha256:0 minor Read"},
 		},
 		"rule sets": {
 			object:   `{kind: RuleSet, metadata: {name: no-writes}, spec: {type: safety, rules: [{name: a, action: Reject, when: "true"}]}}`,

@@ -28,7 +28,7 @@ var bases = []struct{ prefix, spec string }{
 	{"MCPServer.transport.", `{container: {image: "a:1", command: [b]}, transport: {type: sse}}`},
 	{"MCPServer.domainModel.", `{container: {image: "a:1", command: [b]}, domainModel: {configMapKeyRef: {name: a, key: b}, format: json}}`},
 	{"MCPServer.", `{container: {image: "a:1", command: [b]}, pod: {volumes: [{name: data, emptyDir: {}}]}}`},
-	{"MCPTool.", `{toolName: read_file, contract: {version: 1.0.0, deprecatedIn: 2.0.0}}`},
+	{"MCPTool.", `{toolName: read_file, limits: {requestsPerMinute: 10, maxConcurrent: 10}, contract: {version: 1.0.0, deprecatedIn: 2.0.0}}`},
 }
 
 // fieldValues are values of the fields whose schema alone does not give any: two or more that admission accepts, as YAML. A new
@@ -93,6 +93,8 @@ var fieldValues = map[string][]string{
 	"MCPTool.pin.digest":                               {"v1:sha256:" + strings.Repeat("a", 64), "v1:sha256:" + strings.Repeat("b", 64)},
 	"MCPTool.contract.version":                         {"1.0.0", "1.0.1"},
 	"MCPTool.contract.deprecatedIn":                    {"2.0.0", "2.0.1"},
+	"MCPTool.contract.inputSchema":                     {"{type: object}", "{type: object, required: [a]}"},
+	"MCPTool.contract.outputSchema":                    {"{type: object}", "{type: object, required: [a]}"},
 	"MCPTool.ruleSets":                                 {"[a]", "[b]", "[b, a]"},
 }
 
@@ -233,6 +235,8 @@ func loosens(t *testing.T, kind, path string, class loosening.Class, before, aft
 		return is.(float64) > was.(float64)
 	case loosening.MoreOr0:
 		return lifted(is) > lifted(was)
+	case loosening.MoreOrNone:
+		return orNone(rawIs) > orNone(rawWas)
 	case loosening.Later:
 		return later(t, rawIs).After(later(t, rawWas))
 	case loosening.Adding:
@@ -251,6 +255,14 @@ func rank(values []string, v any) int {
 		s = loosening.Absent
 	}
 	return slices.Index(values, s)
+}
+
+// orNone reads a number that is not there as more than every other one.
+func orNone(v any) float64 {
+	if n, ok := v.(int64); ok {
+		return float64(n)
+	}
+	return math.Inf(1)
 }
 
 func lifted(v any) float64 {

@@ -133,6 +133,22 @@ func (l *Callers) BeginCall(address string, most int) (Place, *policy.Refusal) {
 	return l.take(address, "MaxConcurrent", most, "calls at once", func(c *callerLimits) *int { return &c.calls })
 }
 
+// BeginToolCall counts one call of one tool by the caller under the limits of that tool.
+func (l *Callers) BeginToolCall(address, tool string, most registry.ToolLimits) (place Place, refusal *policy.Refusal) {
+	who := address + "\x00" + tool // no address holds a NUL
+	if most.RequestsPerMinute > 0 {
+		refusal = l.Admit(who, most.RequestsPerMinute)
+	}
+	if refusal == nil && most.MaxConcurrent > 0 {
+		place, refusal = l.BeginCall(who, most.MaxConcurrent)
+	}
+	if refusal != nil {
+		refusal.Tool = tool
+		refusal.Message = fmt.Sprintf("Tool %q: %s", tool, refusal.Message)
+	}
+	return place, refusal
+}
+
 // BeginSession counts one session of the caller.
 func (l *Callers) BeginSession(address string, most int) (Place, *policy.Refusal) {
 	return l.take(address, "MaxSessions", most, "sessions", func(c *callerLimits) *int { return &c.sessions })

@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // ErrGivenUp is the cause of a context whose request the client cancelled.
@@ -61,10 +62,11 @@ type exchange struct {
 	confirming   bool // the answer asks for it
 }
 
-// holding is what a request uses: its place among the calls of its caller, and its connection. Each may be none.
+// holding is what a request uses: its places among the calls of its caller, all of them and those of its tool, and its
+// connection. Each may be none.
 type holding struct {
-	place limits.Place
-	conn  func()
+	place, tool limits.Place
+	conn        func()
 }
 
 // end gives everything back.
@@ -72,6 +74,7 @@ func (h *holding) end() {
 	if h.conn != nil {
 		h.conn()
 	}
+	h.tool.End()
 	h.place.End()
 	*h = holding{}
 }
@@ -115,6 +118,9 @@ func (x *exchange) run(ctx context.Context) Answer {
 	if x.held.place, refusal = x.callers.BeginCall(x.Caller.Address, x.Limits().MaxConcurrent); refusal != nil {
 		return Answer{Refusal: refusal}
 	}
+	if refusal = x.beginTool(); refusal != nil {
+		return Answer{Refusal: refusal}
+	}
 	if x.Call.Method == MethodListTools && x.Source == nil {
 		return x.list(x.Discovery.Catalogue())
 	}
@@ -131,6 +137,20 @@ func (x *exchange) run(ctx context.Context) Answer {
 	x.held.conn = giveBack
 	x.era = conn.Info().Era
 	return x.over(ctx, conn)
+}
+
+// beginTool counts a call under its tool's own limits, which every call costs, refused or not.
+func (x *exchange) beginTool() *policy.Refusal {
+	if x.Call.Method != MethodCallTool {
+		return nil
+	}
+	tool, known := x.engine.Snapshot().Tool(x.Call.Tool)
+	if !known || tool.Limits == (registry.ToolLimits{}) {
+		return nil
+	}
+	var refusal *policy.Refusal
+	x.held.tool, refusal = x.callers.BeginToolCall(x.Caller.Address, tool.Name, tool.Limits)
+	return refusal
 }
 
 // decideEarly decides on what discovery read, so that most refusals need no connection at all. A tool call that passes is

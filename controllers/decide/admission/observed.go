@@ -1,9 +1,11 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package decide
+package admission
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -28,13 +30,13 @@ func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, varian
 	// A definition that can't be read whole still gives what could be read.
 	tool, _ := catalog.ParseTool(def.Definition)
 	out := &mcpv1alpha1.ObservedTool{
-		Title:       clip(tool.Title, maxShownTitle),
-		Description: clip(tool.Description, maxShownDescription),
+		Title:       Clip(tool.Title, maxShownTitle),
+		Description: Clip(tool.Description, maxShownDescription),
 		Digest:      def.Digest,
 		Variants:    int32(variants),
 	}
 	if tool.Title == "" {
-		out.Title = clip(tool.Annotations.Title, maxShownTitle)
+		out.Title = Clip(tool.Annotations.Title, maxShownTitle)
 	}
 	a := mcpv1alpha1.ToolAnnotations{
 		ReadOnly: annotation(tool.Annotations.ReadOnly), Destructive: annotation(tool.Annotations.Destructive),
@@ -64,12 +66,22 @@ func annotation(b *bool) mcpv1alpha1.Hint {
 	if b == nil {
 		return ""
 	}
-	return hintOf(*b)
+	return HintOf(*b)
 }
 
-func hintOf(b bool) mcpv1alpha1.Hint {
+// HintOf is a boolean as a hint.
+func HintOf(b bool) mcpv1alpha1.Hint {
 	if b {
 		return mcpv1alpha1.HintTrue
 	}
 	return mcpv1alpha1.HintFalse
+}
+
+// Clip bounds a text to so many bytes, at a rune's end. What servers write can be long, and can be anything.
+func Clip(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package decide
+package admission
 
 import (
 	"maps"
@@ -20,26 +20,35 @@ type View struct {
 	listings map[string][]*registry.Catalogue
 	// first is the recorded first catalogue of each revision.
 	first map[string]string
+	// founding is the revision whose catalogue was recorded first of all.
+	founding string
 	// unread says that some pod has not told its catalogue.
 	unread bool
 }
 
-// NewView looks at the pods of a server.
-func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *View {
+// Listing is what one pod lists. A nil catalogue has not been told yet.
+type Listing struct {
+	Revision  string
+	Catalogue *registry.Catalogue
+}
+
+// NewView looks at what the pods of a server list; s is nil where the server is gone.
+func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 	v := &View{Judged: current, listings: map[string][]*registry.Catalogue{}, first: map[string]string{}}
 	if s != nil {
 		for _, r := range s.Status.Revisions {
 			v.first[r.Name] = r.FirstCatalogueDigest
+			if v.founding == "" && r.FirstCatalogueDigest != "" {
+				v.founding = r.Name
+			}
 		}
 	}
-	for i := range pods {
-		cat := pods[i].catalogue()
-		if cat == nil {
+	for _, pod := range pods {
+		if pod.Catalogue == nil {
 			v.unread = true
 			continue
 		}
-		name := pods[i].Revision()
-		v.listings[name] = append(v.listings[name], cat)
+		v.listings[pod.Revision] = append(v.listings[pod.Revision], pod.Catalogue)
 	}
 	if len(v.listings[current]) == 0 && len(v.listings) > 0 {
 		v.Judged = slices.Sorted(maps.Keys(v.listings))[0]
@@ -66,9 +75,27 @@ func (v *View) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// variants are the different definitions of a tool in the judged revision, sorted by digest, and whether one catalogue has
+// Recorded says whether the first catalogue of the judged revision is recorded.
+func (v *View) Recorded() bool { return v.first[v.Judged] != "" }
+
+// definitions are all different definitions of a tool, whichever revision lists them, by digest.
+func (v *View) definitions(name string) map[string]registry.ObservedTool {
+	out := map[string]registry.ObservedTool{}
+	for _, cats := range v.listings {
+		for _, cat := range cats {
+			for _, t := range cat.Tools {
+				if t.Name == name {
+					out[t.Digest] = t
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Variants are the different definitions of a tool in the judged revision, sorted by digest, and whether one catalogue has
 // it twice.
-func (v *View) variants(name string) (defs []registry.ObservedTool, twice bool) {
+func (v *View) Variants(name string) (defs []registry.ObservedTool, twice bool) {
 	byDigest := map[string]registry.ObservedTool{}
 	for _, cat := range v.listings[v.Judged] {
 		n := 0

@@ -1,0 +1,162 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/catalog/change"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/schema/compare"
+)
+
+// maxText bounds what a status says of a change, so that it fits into a condition and an event with words around it.
+const maxText = 600
+
+// change says how the chosen definition differs from the one that was admitted before it, and shows that one as long as it is
+// the admitted one. A step that was told already is told in the same words: the older definition may be gone meanwhile.
+func (t Tool) change(last *mcpv1alpha1.MCPToolStatus, chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) (*mcpv1alpha1.ObservedTool, *mcpv1alpha1.ToolChange) {
+	none := &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeNone}
+	same := last.Observed != nil && last.Observed.Digest == chosen.Digest
+	admitted := t.Admitted(pins)
+	serves := admitted == chosen.Digest || admitted == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff
+	from := admitted
+	if serves || from == "" {
+		from = lastAdmitted(last)
+	}
+	switch {
+	case serves && t.Object.Spec.Pin != nil, serves && !same && from == chosen.Digest:
+		// A person has looked at this very definition, or the server is back at what was admitted.
+		return nil, none
+	case serves && same && last.Change != nil && last.Admitted == nil:
+		return nil, last.Change
+	case from == "" && serves:
+		return nil, none
+	case from == "":
+		return nil, nil // nothing was ever admitted
+	case from == chosen.Digest:
+		return nil, none
+	}
+	if same && last.Change != nil && last.Change.From == from {
+		return unlessServed(serves, t.shown(last, from)), last.Change
+	}
+	before, known := t.definition(last, from)
+	if !known {
+		return nil, &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeBreaking, From: from, Text: fmt.Sprintf(
+			"the definition %s that was admitted before is not known any more, so it can't be compared", from)}
+	}
+	changes := before.changes(chosen)
+	return unlessServed(serves, t.shown(last, from)), &mcpv1alpha1.ToolChange{
+		Kind: mcpv1alpha1.ChangeKind(compare.Worst(changes)), Text: change.Text(changes, maxText), From: from,
+	}
+}
+
+func unlessServed(serves bool, shown *mcpv1alpha1.ObservedTool) *mcpv1alpha1.ObservedTool {
+	if serves {
+		return nil
+	}
+	return shown
+}
+
+// lastAdmitted is the digest that was admitted last, as far as a status tells.
+func lastAdmitted(last *mcpv1alpha1.MCPToolStatus) string {
+	switch {
+	case last.Admitted != nil:
+		return last.Admitted.Digest
+	case last.Observed == nil:
+		return ""
+	case meta.IsStatusConditionTrue(last.Conditions, mcpv1alpha1.ConditionRegistered):
+		return last.Observed.Digest
+	}
+	for _, p := range last.Pins {
+		if p.Digest == last.Observed.Digest {
+			return p.Digest
+		}
+	}
+	return ""
+}
+
+// shown is how a definition is shown; nil where it is not known.
+func (t Tool) shown(last *mcpv1alpha1.MCPToolStatus, digest string) *mcpv1alpha1.ObservedTool {
+	for _, o := range []*mcpv1alpha1.ObservedTool{last.Admitted, last.Observed} {
+		if o != nil && o.Digest == digest {
+			out := *o
+			out.Variants = 0
+			return &out
+		}
+	}
+	if def, ok := t.View.definitions(t.Object.Spec.ToolName)[digest]; ok {
+		return observed(nil, &def, 0)
+	}
+	return nil
+}
+
+// earlier is a definition as far as it is remembered.
+type earlier struct {
+	tool catalog.Tool
+	// of is what a status shows of it; nil where all of it is known.
+	of *mcpv1alpha1.ObservedTool
+}
+
+// definition gives a definition whole where a pod lists it, else as a status shows it.
+func (t Tool) definition(last *mcpv1alpha1.MCPToolStatus, digest string) (earlier, bool) {
+	if def, ok := t.View.definitions(t.Object.Spec.ToolName)[digest]; ok {
+		tool, _ := catalog.ParseTool(def.Definition)
+		return earlier{tool: tool}, true
+	}
+	o := t.shown(last, digest)
+	if o == nil {
+		return earlier{}, false
+	}
+	tool := catalog.Tool{Title: o.Title, Description: o.Description, Digest: o.Digest, InputSchema: raw(o.InputSchema), OutputSchema: raw(o.OutputSchema)}
+	if a := o.Annotations; a != nil {
+		tool.Annotations.ReadOnly, tool.Annotations.Destructive = render.Hint(a.ReadOnly), render.Hint(a.Destructive)
+		tool.Annotations.Idempotent, tool.Annotations.OpenWorld = render.Hint(a.Idempotent), render.Hint(a.OpenWorld)
+	}
+	return earlier{tool: tool, of: o}, true
+}
+
+// changes compares with a later definition: of that too, only what would be shown of it, where no more is known.
+func (e earlier) changes(chosen *registry.ObservedTool) []compare.Change {
+	after, _ := catalog.ParseTool(chosen.Definition)
+	if e.of == nil {
+		return change.Tools(e.tool, after)
+	}
+	if after.Title == "" {
+		after.Title = after.Annotations.Title
+	}
+	after.Annotations.Title = ""
+	after.Title, after.Description = Clip(after.Title, maxShownTitle), Clip(after.Description, maxShownDescription)
+	omitted := e.omitted()
+	known := slices.DeleteFunc(change.Tools(e.tool, after), func(c compare.Change) bool {
+		return slices.ContainsFunc(omitted, func(o compare.Change) bool { return o.Path == c.Path })
+	})
+	return compare.Sort(append(omitted, known...))
+}
+
+// omitted are the schemas of the earlier definition that were too large to be kept.
+func (e earlier) omitted() []compare.Change {
+	if e.of == nil {
+		return nil
+	}
+	var out []compare.Change
+	for _, member := range e.of.SchemaOmitted {
+		out = append(out, compare.Change{Path: "/" + member, Kind: compare.Breaking, Text: "was too large to be kept (16 KiB)"})
+	}
+	return out
+}
+
+func raw(r *runtime.RawExtension) []byte {
+	if r == nil {
+		return nil
+	}
+	return r.Raw
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/catalog/change"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/schema"
+)
+
+// contract is what people promise in schemas; the zero value promises nothing.
+func (t Tool) contract() change.Contract {
+	c := t.Object.Spec.Contract
+	if c == nil {
+		return change.Contract{}
+	}
+	return change.Contract{InputSchema: raw(c.InputSchema), OutputSchema: raw(c.OutputSchema)}
+}
+
+func promises(c change.Contract) bool { return c.InputSchema != nil || c.OutputSchema != nil }
+
+// contractBroken are the digests of all definitions that are listed or admitted and break the contract, sorted. One that is
+// admitted and can't be looked at counts as broken, unless this very contract was seen to be kept.
+func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1.RevisionPin) []string {
+	contract := t.contract()
+	if !promises(contract) {
+		return nil
+	}
+	digests := map[string]bool{}
+	for digest := range t.View.definitions(t.Object.Spec.ToolName) {
+		digests[digest] = true
+	}
+	for _, p := range pins {
+		digests[p.Digest] = true
+	}
+	if t.Object.Spec.Pin != nil {
+		digests[t.Object.Spec.Pin.Digest] = true
+	}
+	judged := t.Object.Status.ObservedGeneration == t.Object.Generation
+	var out []string
+	for _, digest := range slices.Sorted(maps.Keys(digests)) {
+		def, known := t.definition(last, digest)
+		switch {
+		case known && len(def.omitted()) == 0:
+			if len(change.Breaks(contract, def.tool)) > 0 {
+				out = append(out, digest)
+			}
+		case !judged || slices.Contains(last.ContractBroken, digest):
+			out = append(out, digest)
+		}
+	}
+	return out
+}
+
+// ContractText says how a definition breaks the contract; "" where it keeps it.
+func (t Tool) ContractText(chosen *registry.ObservedTool) string {
+	contract := t.contract()
+	if !promises(contract) {
+		return ""
+	}
+	for _, side := range []struct {
+		field  string
+		schema []byte
+	}{{"inputSchema", contract.InputSchema}, {"outputSchema", contract.OutputSchema}} {
+		if side.schema == nil {
+			continue
+		}
+		if _, err := schema.Compile(side.schema, schema.Options{}); err != nil {
+			return Clip(fmt.Sprintf("spec.contract.%s can't be read, so nothing keeps it: %v", side.field, err), maxText)
+		}
+	}
+	tool, _ := catalog.ParseTool(chosen.Definition)
+	if broken := change.Breaks(contract, tool); len(broken) > 0 {
+		return "the definition breaks spec.contract: " + change.Text(broken, maxText) + "; mend the server, or change the contract"
+	}
+	return ""
+}

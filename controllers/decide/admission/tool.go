@@ -1,0 +1,105 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"slices"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Tool is one tool before it is decided about.
+type Tool struct {
+	Object *mcpv1alpha1.MCPTool
+	// Server is nil when the server does not exist.
+	Server *mcpv1alpha1.MCPServer
+	View   *View
+}
+
+// Observe brings everything in a status but its conditions up to what is listed, and gives the definition that the tool is
+// judged by: nil where no pod lists it.
+func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.ObservedTool) {
+	last := *status
+	status.Pins = t.pins(last.Pins)
+	chosen, variants := t.choose(status.Pins)
+	if chosen != nil {
+		status.Admitted, status.Change = t.change(&last, chosen, status.Pins)
+		status.Observed = observed(last.Observed, chosen, variants)
+	}
+	status.ContractBroken = t.contractBroken(&last, status.Pins)
+	return chosen
+}
+
+// pins admits out of each revision's first catalogue, and out of nothing else. What is admitted stays so; pins of revisions
+// that the server no longer records go. A server that was made again has no revisions at first: what was admitted before is
+// remembered until it has.
+func (t Tool) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
+	if t.Server == nil || len(t.Server.Status.Revisions) == 0 {
+		return old
+	}
+	var out []mcpv1alpha1.RevisionPin
+	for _, r := range t.Server.Status.Revisions {
+		digest := pinned(old, r.Name)
+		if digest == "" {
+			digest = t.automatic(r.Name, slices.Concat(old, out))
+		}
+		if digest != "" {
+			out = append(out, mcpv1alpha1.RevisionPin{Revision: r.Name, Digest: digest})
+		}
+	}
+	return out
+}
+
+// automatic is the definition that a revision without a pin is given; "" for none. before are the pins that there are.
+func (t Tool) automatic(revision string, before []mcpv1alpha1.RevisionPin) string {
+	switch render.Pinning(t.Server) {
+	case mcpv1alpha1.PinningPerRevision:
+		return t.View.firstDigest(revision, t.Object.Spec.ToolName)
+	case mcpv1alpha1.PinningStrict:
+		if len(before) > 0 {
+			return before[len(before)-1].Digest
+		}
+		if revision == t.View.founding {
+			return t.View.firstDigest(revision, t.Object.Spec.ToolName)
+		}
+		return ""
+	case mcpv1alpha1.PinningManual, mcpv1alpha1.PinningOff:
+		return ""
+	default:
+		return ""
+	}
+}
+
+func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {
+	for _, p := range pins {
+		if p.Revision == revision {
+			return p.Digest
+		}
+	}
+	return ""
+}
+
+// Admitted is the digest that the judged revision may serve; "" for none. With pinning Off, none means any.
+func (t Tool) Admitted(pins []mcpv1alpha1.RevisionPin) string {
+	object := *t.Object
+	object.Status.Pins = pins
+	return render.Admitted(t.Server, &object, t.View.Judged)
+}
+
+// choose picks, of the definitions that replicas list, the admitted one, else the least.
+func (t Tool) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.ObservedTool, variants int) {
+	defs, _ := t.View.Variants(t.Object.Spec.ToolName)
+	if len(defs) == 0 || t.Server == nil {
+		return nil, 0
+	}
+	admitted := t.Admitted(pins)
+	for i := range defs {
+		if defs[i].Digest == admitted {
+			return &defs[i], len(defs)
+		}
+	}
+	return &defs[0], len(defs)
+}

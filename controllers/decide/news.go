@@ -1,0 +1,46 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
+)
+
+// ToolNews is what people are told of a tool beside its conditions: each step from one definition to another, once, whether
+// it was withheld or admitted with a new revision. What a condition tells already is left out.
+func ToolNews(before, after *mcpv1alpha1.MCPToolStatus) []Transition {
+	c := after.Change
+	if c == nil || c.Kind == mcpv1alpha1.ChangeNone || sameStep(before, after) {
+		return nil
+	}
+	registered := meta.FindStatusCondition(after.Conditions, mcpv1alpha1.ConditionRegistered)
+	if registered == nil {
+		return nil
+	}
+	t := Transition{Type: registered.Type, Reason: mcpv1alpha1.ReasonDefinitionChanged}
+	switch registered.Reason {
+	case mcpv1alpha1.ReasonRegistered:
+		t.Note = fmt.Sprintf("a new definition is admitted; the change is %s: %s", c.Kind, c.Text)
+	case mcpv1alpha1.ReasonDefinitionChanged:
+		if isNews(meta.FindStatusCondition(before.Conditions, registered.Type), *registered) {
+			return nil
+		}
+		t.Warning, t.Note = true, registered.Message
+	default:
+		t.Warning, t.Note = true, fmt.Sprintf("the definition changed, and is withheld (%s); the change is %s: %s", registered.Reason, c.Kind, c.Text)
+	}
+	t.Note = admission.Clip(t.Note, maxNote)
+	return []Transition{t}
+}
+
+// sameStep says that the change was known before: of this definition, from that one.
+func sameStep(before, after *mcpv1alpha1.MCPToolStatus) bool {
+	return before.Change != nil && *before.Change == *after.Change &&
+		before.Observed != nil && after.Observed != nil && before.Observed.Digest == after.Observed.Digest
+}
