@@ -33,8 +33,8 @@ func Tools(before, after catalog.Tool) []compare.Change {
 	if after.TaskRequired && !before.TaskRequired {
 		out = append(out, compare.Change{Path: "/execution/taskSupport", Kind: compare.Breaking, Text: "it can be called as a task alone"})
 	}
-	out = append(out, arguments(before.InputSchema, after.InputSchema)...)
-	out = append(out, results(before.OutputSchema, after.OutputSchema)...)
+	out = append(out, arguments(before.InputSchema, after.InputSchema, compare.Schemas)...)
+	out = append(out, results(before.OutputSchema, after.OutputSchema, compare.Schemas)...)
 	if len(out) == 0 {
 		out = append(out, compare.Change{Kind: compare.Patch, Text: "a member that neither validates nor describes calls"})
 	}
@@ -81,18 +81,21 @@ func hints(before, after catalog.Annotations) []compare.Change {
 	return out
 }
 
-func arguments(before, after []byte) []compare.Change {
+// comparing is compare.Schemas or compare.Kept.
+type comparing func(before, after []byte, side compare.Side, prefix string) []compare.Change
+
+func arguments(before, after []byte, schemas comparing) []compare.Change {
 	switch {
 	case before == nil && after == nil:
 		return nil
 	case before == nil || after == nil:
 		return []compare.Change{{Path: inputSchema, Kind: compare.Breaking, Text: "is not there on both sides, so it can't be compared"}}
 	default:
-		return compare.Schemas(before, after, compare.Arguments, inputSchema)
+		return schemas(before, after, compare.Arguments, inputSchema)
 	}
 }
 
-func results(before, after []byte) []compare.Change {
+func results(before, after []byte, schemas comparing) []compare.Change {
 	switch {
 	case before == nil && after == nil:
 		return nil
@@ -101,7 +104,7 @@ func results(before, after []byte) []compare.Change {
 	case after == nil:
 		return []compare.Change{{Path: outputSchema, Kind: compare.Breaking, Text: "is gone"}}
 	default:
-		return compare.Schemas(before, after, compare.Results, outputSchema)
+		return schemas(before, after, compare.Results, outputSchema)
 	}
 }
 
@@ -115,10 +118,10 @@ type Contract struct {
 func Breaks(contract Contract, tool catalog.Tool) []compare.Change {
 	var found []compare.Change
 	if contract.InputSchema != nil {
-		found = append(found, arguments(contract.InputSchema, tool.InputSchema)...)
+		found = append(found, arguments(contract.InputSchema, tool.InputSchema, compare.Kept)...)
 	}
 	if contract.OutputSchema != nil {
-		found = append(found, results(contract.OutputSchema, tool.OutputSchema)...)
+		found = append(found, results(contract.OutputSchema, tool.OutputSchema, compare.Kept)...)
 	}
 	var out []compare.Change
 	for _, c := range compare.Sort(found) {

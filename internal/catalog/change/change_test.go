@@ -106,6 +106,17 @@ func TestBreaks(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a definition that takes declared members alone", func(t *testing.T) {
+		closed := parse(t, `{"name":"a","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}`)
+		promise := `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`
+		if got := change.Breaks(change.Contract{InputSchema: []byte(promise)}, closed); len(got) > 0 {
+			t.Errorf("got %v", got)
+		}
+		open := strings.Replace(promise, `{`, `{"additionalProperties":true,`, 1)
+		if got := change.Breaks(change.Contract{InputSchema: []byte(open)}, closed); len(got) != 1 || got[0].Path != "/inputSchema/additionalProperties" {
+			t.Errorf("other members are promised: got %v", got)
+		}
+	})
 	t.Run("no output schema at all", func(t *testing.T) {
 		got := change.Breaks(change.Contract{OutputSchema: []byte(`{"type":"object"}`)}, parse(t, defined("")))
 		if len(got) != 1 || got[0].Path != "/outputSchema" {

@@ -81,6 +81,16 @@ const (
 // Schemas compares two schemas, each accepted by schema.Compile, and gives what differs, the worst first. One that does not
 // compile can't be compared, and that is breaking. prefix is a pointer to where the schemas stand, for Change.Path.
 func Schemas(before, after []byte, side Side, prefix string) []Change {
+	return compare(before, after, prefix, &comparison{side: side})
+}
+
+// Kept compares what is promised with what is there, as Schemas does before and after. Of arguments, a promise that says
+// nothing of members that it does not name does not promise that they may be sent.
+func Kept(promised, there []byte, side Side, prefix string) []Change {
+	return compare(promised, there, prefix, &comparison{side: side, named: side == Arguments})
+}
+
+func compare(before, after []byte, prefix string, c *comparison) []Change {
 	old, err := read(before, prefix)
 	if err != nil {
 		return []Change{{Path: prefix, Kind: Breaking, Text: "can't be compared: before, it was no valid schema"}}
@@ -100,10 +110,10 @@ func Schemas(before, after []byte, side Side, prefix string) []Change {
 		return Sort(differences)
 	}
 	writer, reader := old, now
-	if side == Results {
+	if c.side == Results {
 		writer, reader = now, old
 	}
-	c := &comparison{side: side, busy: map[string]bool{}, compiled: map[standing]*schema.Schema{}}
+	c.busy, c.compiled = map[string]bool{}, map[standing]*schema.Schema{}
 	breaks := c.within(writer.set(), reader.set())
 	breaks = append(breaks, c.removed(old, now)...)
 	return Sort(append(breaks, outside(differences, breaks)...))

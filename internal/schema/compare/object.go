@@ -160,7 +160,7 @@ func (c *comparison) patterned(a set, part node) []Change {
 // undeclared compares the members that the writer does not name.
 func (c *comparison) undeclared(a set, part node) []Change {
 	from := a.rest()
-	if from.never {
+	if from.never || c.named && from.at == "" {
 		return nil
 	}
 	var found []Change

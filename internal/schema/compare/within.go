@@ -15,7 +15,9 @@ const maxSteps = 20_000
 
 // comparison is the state of one comparison. The writer is whose values are looked at, the reader is who must take them.
 type comparison struct {
-	side  Side
+	side Side
+	// named says that the writer means no members but those that it describes.
+	named bool
 	steps int
 	// busy are the questions that are being answered: a schema that contains itself asks them again, and nothing but what
 	// is found on the way speaks against them.
