@@ -135,7 +135,7 @@ func New(o Options) *Dispatcher {
 	if r := o.References; r.Dir != "" {
 		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})
 	}
-	d.trimmer = footprint.New(func() bool { return d.pipeline.Flight().Count() == 0 }, o.Log)
+	d.trimmer = footprint.New(d.pipeline.Flight().Begun, o.Log)
 	d.observe()
 	return d
 }

@@ -17,20 +17,22 @@ import (
 const (
 	// settle is how long it is waited for more to be read.
 	settle = time.Second
-	// again is how long calls that are under way put it off: collecting for it would make them slower.
+	// quiet is how long nothing may have been under way: collecting for it would make calls slower.
+	quiet = time.Second
+	// again is how long calls put it off.
 	again = 10 * time.Second
 )
 
 // Trimmer gives memory back once something large has been read, when nothing else is under way.
 type Trimmer struct {
-	idle func() bool
+	busy func() (underWay int, begun uint64)
 	free func()
 	due  chan struct{}
 }
 
-// New gives a Trimmer that does nothing until Run. idle says whether nothing is under way.
-func New(idle func() bool, log *slog.Logger) *Trimmer {
-	t := &Trimmer{idle: idle, due: make(chan struct{}, 1)}
+// New gives a Trimmer that does nothing until Run. busy says how much is under way, and how much has ever begun.
+func New(busy func() (underWay int, begun uint64), log *slog.Logger) *Trimmer {
+	t := &Trimmer{busy: busy, due: make(chan struct{}, 1)}
 	started := false
 	t.free = func() {
 		debug.FreeOSMemory()
@@ -58,18 +60,28 @@ func (t *Trimmer) Run(ctx context.Context) {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	timer.Stop()
+	since := uint64(0)
+	looked := false // since holds what had begun a moment ago
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.due:
 			timer.Reset(settle)
+			looked = false
 		case <-timer.C:
-			if !t.idle() {
+			underWay, begun := t.busy()
+			switch {
+			case underWay > 0, looked && begun != since:
 				timer.Reset(again)
-				continue
+				looked = false
+			case !looked:
+				timer.Reset(quiet)
+				since, looked = begun, true
+			default:
+				t.free()
+				looked = false
 			}
-			t.free()
 		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 func TestMemoryIsGivenBackOnceNothingIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var freed atomic.Int32
-		var busy atomic.Bool
-		trimmer := New(func() bool { return !busy.Load() }, slog.New(slog.DiscardHandler))
+		var underWay atomic.Int32
+		var begun atomic.Uint64
+		trimmer := New(func() (int, uint64) { return int(underWay.Load()), begun.Load() }, slog.New(slog.DiscardHandler))
 		trimmer.free = func() { freed.Add(1) }
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -33,14 +34,19 @@ func TestMemoryIsGivenBackOnceNothingIsUnderWay(t *testing.T) {
 		trimmer.Due()
 		synctest.Wait()
 		trimmer.Due()
-		at(settle/2, 0, "at once")
-		at(settle, 1, "after two readings")
-		busy.Store(true)
+		at(settle+quiet/2, 0, "at once")
+		at(quiet, 1, "after two readings")
+		underWay.Store(1)
 		trimmer.Due()
 		at(time.Minute, 1, "with a call under way")
-		busy.Store(false)
-		at(again, 2, "after the call")
-		at(time.Hour, 2, "with nothing more to read")
+		underWay.Store(0)
+		at(again+quiet+1, 2, "after the call")
+		trimmer.Due()
+		at(settle+quiet/2, 2, "before it was quiet")
+		begun.Add(1)
+		at(quiet, 2, "with short calls one after the other")
+		at(again+quiet, 3, "after those")
+		at(time.Hour, 3, "with nothing more to read")
 	})
 }
 

@@ -9,6 +9,7 @@ import "sync"
 type Flight struct {
 	mu      sync.Mutex
 	count   int
+	begun   uint64
 	landed  chan struct{}
 	closing bool
 }
@@ -21,6 +22,7 @@ func (f *Flight) Begin() bool {
 		return false
 	}
 	f.count++
+	f.begun++
 	return true
 }
 
@@ -46,6 +48,13 @@ func (f *Flight) Close() <-chan struct{} {
 		}
 	}
 	return f.landed
+}
+
+// Begun is Count, and how many have ever begun.
+func (f *Flight) Begun() (inFlight int, begun uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count, f.begun
 }
 
 // Count is how many are in flight.
