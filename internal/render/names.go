@@ -13,8 +13,12 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
 
-// FieldOwner is the one field manager of everything that Toolgate applies.
+// FieldOwner is the one field manager of everything that Toolgate applies, but for a number of pods that it hands over.
 const FieldOwner = "toolgate"
+
+// FieldOwnerScaling keeps the number of pods in a Deployment from the moment in which FieldOwner lets it go until an
+// autoscaler takes it up. A field that nobody owns is taken out, and the API server would put its default there: one pod.
+const FieldOwnerScaling = "toolgate-scaling"
 
 // Labels and annotations.
 const (

@@ -5,21 +5,16 @@ package render
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
-
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
-
-// FieldOwnerScaling keeps the number of pods in a Deployment from the moment in which FieldOwner lets it go until an
-// autoscaler takes it up. A field that nobody owns is taken out, and the API server would put its default there: one pod.
-const FieldOwnerScaling = "toolgate-scaling"
 
 // Live is what rendering goes by of the Deployment that is there; the zero value means that there is none.
 type Live struct {
