@@ -5,6 +5,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -18,7 +19,7 @@ func TestRolesOfPeople(t *testing.T) {
 	s.install(t)
 	namespace := s.namespace(t)
 	view, edit := []string{"toolgate-view"}, []string{"toolgate-view", "toolgate-edit"}
-	admin := append(edit[:2:2], "toolgate-admin")
+	admin := slices.Concat(edit, []string{"toolgate-admin"})
 	clients := map[string]client.Client{
 		"view": s.as(t, namespace, "viewer", view...), "edit": s.as(t, namespace, "editor", edit...), "admin": s.as(t, namespace, "admin", admin...),
 		"truster": s.as(t, namespace, "truster", "toolgate-truster"), "approver": s.as(t, namespace, "approver", "toolgate-approver"),
