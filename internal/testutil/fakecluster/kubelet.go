@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -43,22 +44,21 @@ func (c *Cluster) kubelet(ctx context.Context, pod *corev1.Pod) error {
 	}
 	mounted := registry.RegistryState{}
 	ready := false
-	var cm corev1.ConfigMap
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: render.RegistryName(server)}, &cm)
-	if client.IgnoreNotFound(err) != nil {
+	files, err := c.volume(ctx, pod.Namespace, server)
+	if err != nil {
 		return fmt.Errorf("reading the document of %s: %w", server, err)
 	}
-	if data := []byte(cm.Data[registry.FileName]); len(data) > 0 {
-		doc, err := registry.Decode(data)
+	if first, err := shard.Root(files.Load); err == nil {
+		doc, err := shard.Decode(first, files.Load)
 		if err != nil {
 			mounted.Error = err.Error()
 		} else {
-			mounted.Digest, mounted.Sequence = registry.Digest(data), doc.Sequence
+			mounted.Digest, mounted.Sequence = registry.Digest(first), doc.Sequence
 			_, ready = doc.Revisions[pod.Labels[render.LabelRevision]]
 		}
 	}
 	c.Dispatchers.Say(string(pod.UID), func(s *registry.State) {
-		s.Supports, s.Dispatcher = []int{registry.Version}, "v0"
+		s.Supports, s.Dispatcher = registry.Supported(), "v0"
 		s.PodUID, s.Revision = string(pod.UID), pod.Labels[render.LabelRevision]
 		s.Registry, s.Ready = mounted, ready
 		if s.Catalogue == nil {
@@ -70,6 +70,33 @@ func (c *Cluster) kubelet(ctx context.Context, pod *corev1.Pod) error {
 		}
 	})
 	return c.podStatus(ctx, pod, ready)
+}
+
+// volume is what the registry volume of a server's pods shows: the root, and shards where there are any.
+func (c *Cluster) volume(ctx context.Context, namespace, server string) (shard.Files, error) {
+	files := shard.Files{}
+	var root corev1.ConfigMap
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: render.RegistryName(server)}, &root)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	for name, data := range root.Data {
+		files[name] = []byte(data)
+	}
+	if _, cut := files[shard.RootFile]; !cut {
+		return files, nil
+	}
+	for _, name := range shard.Names() {
+		var cm corev1.ConfigMap
+		err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: render.ShardName(server, name)}, &cm)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+		if data, ok := cm.BinaryData[name]; ok {
+			files[name] = data
+		}
+	}
+	return files, nil
 }
 
 func (c *Cluster) podStatus(ctx context.Context, pod *corev1.Pod, ready bool) error {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -41,8 +42,10 @@ func newNormaliser(namespace string, objects []unstructured.Unstructured) *norma
 		n.names[string(o.GetUID())] = "UID of " + o.GetKind() + " " + o.GetName()
 		switch o.GetKind() {
 		case "ConfigMap":
-			if data, ok, _ := unstructured.NestedString(o.Object, "data", registry.FileName); ok {
-				n.names[registry.Digest([]byte(data))] = "digest of " + o.GetName()
+			for _, file := range []string{registry.FileName, shard.RootFile} {
+				if data, ok, _ := unstructured.NestedString(o.Object, "data", file); ok {
+					n.names[registry.Digest([]byte(data))] = "digest of " + o.GetName() + ", " + file
+				}
 			}
 		case "RuleSet":
 			n.generations[o.GetName()] = o.GetGeneration()
@@ -77,6 +80,11 @@ func (n *normaliser) object(o *unstructured.Unstructured) any {
 		delete(spec, "healthCheckNodePort")
 		for _, port := range list(spec["ports"]) {
 			delete(port, "nodePort")
+		}
+	case "Deployment":
+		// The template has the namespace in it.
+		if annotations, _ := meta["annotations"].(map[string]any); annotations[render.AnnotationPodTemplate] != nil {
+			annotations[render.AnnotationPodTemplate] = "digest of the template"
 		}
 	case "ConfigMap":
 		data, _ := o.Object["data"].(map[string]any)
