@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolgate.dev/toolgate/internal/launcher/family"
+	"toolgate.dev/toolgate/internal/launcher/stderr"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 type child struct {
 	number int // from 1, for people
 	all    *family.Child
-	tail   *tail
+	tail   *stderr.Tail
 	exited chan struct{} // closed once its own process has ended
 	exit   *ExitError    // set before exited is closed
 }
@@ -69,7 +70,7 @@ func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, erro
 	if len(l.opts.Command) == 0 {
 		return nil, &SpawnError{"no command was given: name the server's command"}
 	}
-	stderr, childStderr, err := os.Pipe()
+	lines, childStderr, err := os.Pipe()
 	if err != nil {
 		return nil, &SpawnError{fmt.Sprintf("making the stderr pipe: %v", err)}
 	}
@@ -83,17 +84,17 @@ func (l *launch) startNumbered(number int, stdin, stdout *os.File) (*child, erro
 	// ask for passwords on, and keeps descendants out of the launcher's group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := family.Join(); err != nil {
-		closeAll(stderr)
+		closeAll(lines)
 		return nil, &SpawnError{err.Error()}
 	}
 	all, err := family.Start(cmd, family.Traces{Mark: mark, Pipes: pipeNames(stdin, stdout, childStderr), Strays: l.strays})
 	if err != nil {
 		family.Leave()
-		closeAll(stderr)
+		closeAll(lines)
 		return nil, explain(l.opts, err)
 	}
-	c := &child{number: number, all: all, tail: newTail(), exited: make(chan struct{})}
-	go c.watch(stderr, l.log)
+	c := &child{number: number, all: all, tail: stderr.New(), exited: make(chan struct{})}
+	go c.watch(lines, l.log)
 	return c, nil
 }
 
@@ -127,13 +128,13 @@ func pipeNames(files ...*os.File) []string {
 }
 
 // watch collects the child's stderr and its end.
-func (c *child) watch(stderr *os.File, log *lineLog) {
+func (c *child) watch(lines *os.File, log *lineLog) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		defer closeAll(stderr)
-		eachLine(stderr, func(line string) {
-			c.tail.add(line)
+		defer closeAll(lines)
+		stderr.Each(lines, func(line string) {
+			c.tail.Add(line)
 			log.printf("[%d] %s", c.number, line)
 		})
 	}()
@@ -144,7 +145,7 @@ func (c *child) watch(stderr *os.File, log *lineLog) {
 	case <-drained:
 	case <-rest.C:
 	}
-	c.exit = &ExitError{Code: state.ExitCode(), StderrTail: c.tail.snapshot()}
+	c.exit = &ExitError{Code: state.ExitCode(), StderrTail: c.tail.Lines()}
 	if status := state.Sys().(syscall.WaitStatus); status.Signaled() {
 		c.exit.Signal = unix.SignalName(status.Signal())
 	}

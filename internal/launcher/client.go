@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/stderr"
 )
 
 // handshakeWait bounds what the launcher may take to answer.
@@ -101,7 +103,7 @@ func (c *Client) spawn(ctx context.Context, w *wire) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		stdin: ends.stdin, stdout: ends.stdout, pid: started.PID, tail: newTail(),
+		stdin: ends.stdin, stdout: ends.stdout, pid: started.PID, tail: stderr.New(),
 		exited: make(chan struct{}), end: w.hangUp,
 	}
 	if !c.procs.add(p, func() { follow(p, w) }) {
@@ -131,7 +133,7 @@ func (w *wire) ask(ctx context.Context, question record, want recordType, files 
 	case err != nil:
 		return record{}, err
 	case answer.Type == recordRefused:
-		return record{}, &SpawnError{cleanLine([]byte(answer.Message))}
+		return record{}, &SpawnError{stderr.Clean([]byte(answer.Message))}
 	case answer.Type != want:
 		return record{}, fmt.Errorf("the launcher answered a %s record with %q instead of %s", question.Type, answer.Type, want)
 	}
@@ -158,7 +160,7 @@ func follow(p *Process, w *wire) {
 		}
 	}
 	if p.ExitErr() == nil {
-		p.finish(&ExitError{Code: -1, Lost: true, StderrTail: p.tail.snapshot()})
+		p.finish(&ExitError{Code: -1, Lost: true, StderrTail: p.tail.Lines()})
 	}
 }
 
@@ -166,16 +168,16 @@ func follow(p *Process, w *wire) {
 func (p *Process) learn(r record) bool {
 	switch r.Type {
 	case recordStderr:
-		for _, line := range cleanLines(r.Lines) {
-			p.tail.add(line)
+		for _, line := range stderr.CleanAll(r.Lines) {
+			p.tail.Add(line)
 		}
 		return true
 	case recordExited:
 		if p.ExitErr() != nil {
 			return false
 		}
-		p.tail.replace(r.Lines)
-		p.finish(&ExitError{Code: r.Code, Signal: cleanLine([]byte(r.Signal)), StderrTail: p.tail.snapshot()})
+		p.tail.Replace(r.Lines)
+		p.finish(&ExitError{Code: r.Code, Signal: stderr.Clean([]byte(r.Signal)), StderrTail: p.tail.Lines()})
 		return true
 	default:
 		return false

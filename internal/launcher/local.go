@@ -63,7 +63,7 @@ func (l *LocalClient) follow(p *Process, c *child, end <-chan struct{}) {
 		case <-c.exited:
 			p.finish(c.exit)
 		case <-lost:
-			p.finish(&ExitError{Code: -1, Lost: true, StderrTail: c.tail.snapshot()})
+			p.finish(&ExitError{Code: -1, Lost: true, StderrTail: c.tail.Lines()})
 		}
 	})
 	if !l.launch.run(c, end, nil) {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"toolgate.dev/toolgate/internal/launcher/stderr"
 )
 
 // lastWords is how long stdout is still taken once the child has ended.
@@ -20,7 +22,7 @@ const lastWords = 500 * time.Millisecond
 type Process struct {
 	stdin, stdout *os.File
 	pid           int
-	tail          *tail
+	tail          *stderr.Tail
 	exited        chan struct{}
 	exit          *ExitError // set before exited is closed
 	end           func()     // asks for the end of it and of all its descendants
@@ -55,7 +57,7 @@ func (p *Process) ExitErr() *ExitError {
 
 // StderrTail returns the last lines of the child's stderr so far, at most 20 of
 // at most 1 KiB. It is the server's own word, made fit to show.
-func (p *Process) StderrTail() []string { return p.tail.snapshot() }
+func (p *Process) StderrTail() []string { return p.tail.Lines() }
 
 // Close closes the child's stdin and asks for the end of the child with all its
 // descendants: SIGTERM after a fifth of the launcher's grace, SIGKILL after it.

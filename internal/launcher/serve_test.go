@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolgate.dev/toolgate/internal/launcher/stderr"
 )
 
 func TestPeersAreJudged(t *testing.T) {
@@ -217,7 +219,7 @@ func TestLossOfALauncherIsSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer mustClose(t, p)
-			if e := waitExit(t, p); !e.Lost || e.Code != -1 || len(e.StderrTail) > maxTailLines {
+			if e := waitExit(t, p); !e.Lost || e.Code != -1 || len(e.StderrTail) > stderr.MaxLines {
 				t.Errorf("the child ended with %+v", e)
 			}
 			if strings.ContainsAny(strings.Join(p.StderrTail(), ""), "\a\n") {

@@ -118,9 +118,9 @@ func report(conn *wire, c *child, lost <-chan struct{}) {
 	for changed := (<-chan struct{})(nil); ; {
 		select {
 		case <-pause.C:
-			changed = c.tail.changed
+			changed = c.tail.Changed()
 		case <-changed:
-			send(record{Type: recordStderr, Lines: c.tail.take()})
+			send(record{Type: recordStderr, Lines: c.tail.Take()})
 			changed = nil
 			pause.Reset(stderrPause)
 		case <-c.exited:

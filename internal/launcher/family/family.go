@@ -25,6 +25,8 @@ const (
 	// number before it is given up: what is left then hangs in the kernel.
 	killPause  = 10 * time.Millisecond
 	killPasses = 500
+	// buryPasses bounds the wait for the dead in the same way.
+	buryPasses = 100
 )
 
 // kin holds this process's children. There is one, because a process has one
@@ -61,8 +63,9 @@ func Join() error {
 	return nil
 }
 
-// Leave takes back one Join; the last one leaves the process as it was.
+// Leave takes back one Join; the last one leaves the process as it was, once the dead are reaped: nobody would do it afterwards.
 func Leave() {
+	kin.buryAll()
 	kin.mu.Lock()
 	defer kin.mu.Unlock()
 	if kin.users--; kin.users == 0 {
@@ -108,6 +111,35 @@ func (f *family) reapLocked() {
 		}
 		_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil) // gone is what was asked for
 	}
+}
+
+// buryAll waits until no dead orphan is left, if nobody else will reap it, for buryPasses at most. A process that was killed is
+// dead, and still cannot be waited for, until its last thread has ended; until then its children are not adopted either.
+func (f *family) buryAll() {
+	for range buryPasses {
+		f.mu.Lock()
+		f.reapLocked()
+		done := f.users > 1 || !f.unburied()
+		f.mu.Unlock()
+		if done {
+			return
+		}
+		<-time.After(killPause)
+	}
+}
+
+// unburied says whether there is a dead process below this one, but for what its exec.Cmd waits for. mu is held.
+func (f *family) unburied() bool {
+	children := map[int][]Process{}
+	for _, p := range Processes() {
+		children[p.Parent] = append(children[p.Parent], p)
+	}
+	var dead func(p Process) bool
+	dead = func(p Process) bool {
+		return !p.live && f.leaders[p.PID] == nil || slices.ContainsFunc(children[p.PID], dead)
+	}
+	group := unix.Getpgrp()
+	return slices.ContainsFunc(children[os.Getpid()], func(p Process) bool { return p.group != group && dead(p) })
 }
 
 // descendants walks the trees below this process whose root is wanted, and

@@ -1,11 +1,9 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package launcher
+package stderr
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -15,8 +13,8 @@ import (
 )
 
 func TestLinesOfStderr(t *testing.T) {
-	long := strings.Repeat("x", maxLineBytes)
-	cut := strings.Repeat("x", maxLineBytes-len(cutMark)) + cutMark
+	long := strings.Repeat("x", MaxLineBytes)
+	cut := strings.Repeat("x", MaxLineBytes-len(cutMark)) + cutMark
 	tests := map[string]struct {
 		in   string
 		want []string
@@ -35,21 +33,21 @@ func TestLinesOfStderr(t *testing.T) {
 		"a line as long as may be, with CRLF": {in: long + "\r\n", want: []string{long}},
 		"a line that is too long":             {in: long + "y\nnext\n", want: []string{cut, "next"}},
 		"a line of a megabyte":                {in: strings.Repeat("x", 1<<20) + "\nnext", want: []string{cut, "next"}},
-		"a rune across the limit":             {in: cut[:maxLineBytes-len(cutMark)-1] + "ééé\n", want: []string{cut[1:]}},
+		"a rune across the limit":             {in: cut[:MaxLineBytes-len(cutMark)-1] + "ééé\n", want: []string{cut[1:]}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			eachLine(iotest.OneByteReader(strings.NewReader(tc.in)), func(l string) { got = append(got, l) })
+			Each(iotest.OneByteReader(strings.NewReader(tc.in)), func(l string) { got = append(got, l) })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("byte by byte (-want +got):\n%s", diff)
 			}
 			got = nil
-			eachLine(strings.NewReader(tc.in), func(l string) { got = append(got, l) })
+			Each(strings.NewReader(tc.in), func(l string) { got = append(got, l) })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("at once (-want +got):\n%s", diff)
 			}
-			if again := cleanLines(got); len(got) > 0 && !cmp.Equal(got, again) {
+			if again := CleanAll(got); len(got) > 0 && !cmp.Equal(got, again) {
 				t.Errorf("cleaned twice: %q", again)
 			}
 		})
@@ -57,46 +55,28 @@ func TestLinesOfStderr(t *testing.T) {
 }
 
 func TestTailKeepsTheLastLines(t *testing.T) {
-	tail := newTail()
+	tail := New()
 	for i := range 30 {
-		tail.add(strings.Repeat("x", i))
+		tail.Add(strings.Repeat("x", i))
 	}
-	lines := tail.snapshot()
-	if len(lines) != maxTailLines || len(lines[0]) != 10 || len(lines[maxTailLines-1]) != 29 {
+	lines := tail.Lines()
+	if len(lines) != MaxLines || len(lines[0]) != 10 || len(lines[MaxLines-1]) != 29 {
 		t.Errorf("tail %q", lines)
 	}
-	if fresh := tail.take(); !cmp.Equal(fresh, lines) {
+	if fresh := tail.Take(); !cmp.Equal(fresh, lines) {
 		t.Errorf("fresh lines %q", fresh)
 	}
-	tail.add("new")
-	if fresh := tail.take(); !cmp.Equal(fresh, []string{"new"}) {
+	tail.Add("new")
+	if fresh := tail.Take(); !cmp.Equal(fresh, []string{"new"}) {
 		t.Errorf("fresh lines %q", fresh)
-	}
-}
-
-func TestAWholeTailFitsARecord(t *testing.T) {
-	for name, text := range map[string]string{"quotes": `"`, "markup": "<", "no UTF-8": "\xff\""} {
-		t.Run(name, func(t *testing.T) {
-			line := cleanLine(bytes.Repeat([]byte(text), maxLineBytes))
-			r := record{Version: protocolVersion, Type: recordExited}
-			for range maxTailLines {
-				r.Lines = append(r.Lines, line)
-			}
-			var b bytes.Buffer
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false)
-			if err := e.Encode(r); err != nil || b.Len() > maxRecord {
-				t.Errorf("%d bytes, %v", b.Len(), err)
-			}
-		})
 	}
 }
 
 func FuzzCleanLine(f *testing.F) {
 	f.Add([]byte("\x1b[31mred\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := cleanLine(b)
-		if !utf8.ValidString(s) || len(s) > maxLineBytes || strings.ContainsAny(s, "\r\n\x1b\x00") {
+		s := Clean(b)
+		if !utf8.ValidString(s) || len(s) > MaxLineBytes || strings.ContainsAny(s, "\r\n\x1b\x00") {
 			t.Errorf("%q", s)
 		}
 	})
