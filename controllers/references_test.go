@@ -40,6 +40,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 		after := w.deployment("files")
 		Expect(after.Generation).To(Equal(before.Generation + 1))
 		Expect(after.Spec.Template.Annotations).To(HaveKeyWithValue(render.AnnotationReferences, "0123"))
+		Expect(w.told()).To(ContainElement(And(HavePrefix("Normal ReferencesChanged"), ContainSubstring("secret.web"))))
 		Expect(after.Spec.Template.Labels).To(Equal(before.Spec.Template.Labels), "it is no other revision: tools that differ are drift")
 
 		fresh := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
@@ -51,6 +52,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 		rest := w.writes.count()
 		w.settle()
 		Expect(w.writes.since(rest)).To(BeEmpty())
+		Expect(w.told()).NotTo(ContainElement(ContainSubstring("ReferencesChanged")), "it is told once")
 
 		w.dispatchers.Say(string(fresh.UID), func(s *registry.State) {
 			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "89ab"}

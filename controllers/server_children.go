@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -138,6 +139,10 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return err
 	}
+	if len(live.Changed) > 0 {
+		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
+			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
+	}
 	return r.Waves.Report(ctx, keyOf(s), state)
 }
 
@@ -185,7 +190,7 @@ func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 	if err != nil {
 		return live, err
 	}
-	live.References = decide.References(live.References, revision, pods)
+	live.References, live.Changed = decide.References(live.References, revision, pods)
 	replicas := render.ScaleOf(s, live).HandOver
 	if replicas == nil {
 		return live, nil

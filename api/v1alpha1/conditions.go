@@ -69,6 +69,12 @@ const (
 	ReasonApplyFailed = "ApplyFailed"
 )
 
+// Reasons of events of MCPServer that are no condition's.
+const (
+	// ReasonReferencesChanged: pods are replaced because the content of a ConfigMap or Secret changed; spec.restartOn says whether.
+	ReasonReferencesChanged = "ReferencesChanged"
+)
+
 // Reasons of MCPServer, Available, beside the reasons of a server that fails.
 const (
 	// ReasonAvailable: as many pods as asked for serve.

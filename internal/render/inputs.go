@@ -23,8 +23,9 @@ func PodInputs(s *mcpv1alpha1.MCPServer, live Live) (string, error) {
 		Pod         mcpv1alpha1.PodSettings        `json:",omitzero"`
 		Dispatcher  mcpv1alpha1.DispatcherSettings `json:",omitzero"`
 		DomainModel *mcpv1alpha1.DomainModel       `json:",omitempty"`
+		RestartOn   mcpv1alpha1.RestartOn          `json:",omitempty"`
 		References  string                         `json:",omitempty"`
-	}{s.Spec.Container, s.Spec.Remote, s.Spec.Transport, s.Spec.Pod, s.Spec.Dispatcher, s.Spec.DomainModel, live.References})
+	}{s.Spec.Container, s.Spec.Remote, s.Spec.Transport, s.Spec.Pod, s.Spec.Dispatcher, s.Spec.DomainModel, s.Spec.RestartOn, live.References})
 	if err != nil {
 		return "", fmt.Errorf("hashing what the pods are made of: %w", err)
 	}

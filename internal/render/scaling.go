@@ -25,6 +25,8 @@ type Live struct {
 	OwnsReplicas bool
 	// References is what AnnotationReferences of its pods is to be; "" for none.
 	References string
+	// Changed names what makes References another than it is; none where it stays.
+	Changed []string
 }
 
 // LiveOf reads it off a Deployment; nil is none.
