@@ -24,46 +24,61 @@ const maxText = 600
 // change says how the chosen definition differs from the one that was admitted before it, and shows that one as long as it is
 // the admitted one. A step that was told already is told in the same words: the older definition may be gone meanwhile.
 func (t Tool) change(last *mcpv1alpha1.MCPToolStatus, chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) (*mcpv1alpha1.ObservedTool, *mcpv1alpha1.ToolChange) {
-	none := &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeNone}
-	same := last.Observed != nil && last.Observed.Digest == chosen.Digest
-	admitted := t.Admitted(pins)
-	serves := admitted == chosen.Digest || admitted == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff
-	from := admitted
-	if serves || from == "" {
-		from = lastAdmitted(last)
+	s := t.step(last, chosen, pins)
+	if told, done := t.settled(s, last, chosen); done {
+		return nil, told
 	}
-	switch {
-	case serves && t.Object.Spec.Pin != nil, serves && !same && from == chosen.Digest:
-		// A person has looked at this very definition, or the server is back at what was admitted.
-		return nil, none
-	case serves && same && last.Change != nil && last.Admitted == nil:
-		return nil, last.Change
-	case from == "" && serves:
-		return nil, none
-	case from == "":
-		return nil, nil // nothing was ever admitted
-	case from == chosen.Digest:
-		return nil, none
+	var admitted *mcpv1alpha1.ObservedTool
+	if !s.serves {
+		admitted = t.shown(last, s.from)
 	}
-	if same && last.Change != nil && last.Change.From == from {
-		return unlessServed(serves, t.shown(last, from)), last.Change
+	if s.same && last.Change != nil && last.Change.From == s.from {
+		return admitted, last.Change
 	}
-	before, known := t.definition(last, from)
+	before, known := t.definition(last, s.from)
 	if !known {
-		return nil, &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeBreaking, From: from, Text: fmt.Sprintf(
-			"the definition %s that was admitted before is not known any more, so it can't be compared", from)}
+		return nil, &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeBreaking, From: s.from, Text: fmt.Sprintf(
+			"the definition %s that was admitted before is not known any more, so it can't be compared", s.from)}
 	}
 	changes := before.changes(chosen)
-	return unlessServed(serves, t.shown(last, from)), &mcpv1alpha1.ToolChange{
-		Kind: mcpv1alpha1.ChangeKind(compare.Worst(changes)), Text: change.Text(changes, maxText), From: from,
+	return admitted, &mcpv1alpha1.ToolChange{
+		Kind: mcpv1alpha1.ChangeKind(compare.Worst(changes)), Text: change.Text(changes, maxText), From: s.from,
 	}
 }
 
-func unlessServed(serves bool, shown *mcpv1alpha1.ObservedTool) *mcpv1alpha1.ObservedTool {
-	if serves {
-		return nil
+// step is the way from one definition to the chosen one.
+type step struct {
+	// from is the digest that was admitted before; "" where none ever was.
+	from string
+	// serves says that the chosen definition is admitted; same, that it is the one that was observed last.
+	serves, same bool
+}
+
+func (t Tool) step(last *mcpv1alpha1.MCPToolStatus, chosen *registry.ObservedTool, pins []mcpv1alpha1.RevisionPin) step {
+	s := step{from: t.Admitted(pins), same: last.Observed != nil && last.Observed.Digest == chosen.Digest}
+	s.serves = s.from == chosen.Digest || s.from == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff
+	if s.serves || s.from == "" {
+		s.from = lastAdmitted(last)
 	}
-	return shown
+	return s
+}
+
+// settled gives what is told of a step that needs no comparison.
+func (t Tool) settled(s step, last *mcpv1alpha1.MCPToolStatus, chosen *registry.ObservedTool) (told *mcpv1alpha1.ToolChange, done bool) {
+	none := &mcpv1alpha1.ToolChange{Kind: mcpv1alpha1.ChangeNone}
+	switch {
+	case s.serves && t.Object.Spec.Pin != nil, s.serves && !s.same && s.from == chosen.Digest:
+		// A person has looked at this very definition, or the server is back at what was admitted.
+		return none, true
+	case s.serves && s.same && last.Change != nil && last.Admitted == nil:
+		return last.Change, true
+	case s.from == "" && !s.serves:
+		return nil, true // nothing was ever admitted
+	case s.from == "", s.from == chosen.Digest:
+		return none, true
+	default:
+		return nil, false
+	}
 }
 
 // lastAdmitted is the digest that was admitted last, as far as a status tells.
