@@ -8,9 +8,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // MCPServerStatus is what is true of the server now. It is written on change
 // only: figures that move all the time are metrics.
 type MCPServerStatus struct {
-	// conditions are Accepted, Available, Discovered, Healthy, Enforced, Protected,
-	// Upgraded and Ready, each True where all is well; reason and message say what
-	// is in the way and what to do.
+	// conditions are Accepted, Available, Discovered, Healthy, Enforced,
+	// Protected, Upgraded and Ready, each True where all is well; reason and
+	// message say what is in the way and what to do.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
