@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -118,13 +119,15 @@ func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[
 	return nil
 }
 
+// isIndex says that an object is ours: it has our labels, or we have applied it and somebody took them off.
 func isIndex(cm *corev1.ConfigMap) bool {
+	labelled := true
 	for k, v := range render.IndexLabels() {
-		if cm.Labels[k] != v {
-			return false
-		}
+		labelled = labelled && cm.Labels[k] == v
 	}
-	return true
+	return labelled || slices.ContainsFunc(cm.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == render.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 func (r *IndexReconciler) delete(ctx context.Context, key client.ObjectKey) error {

@@ -123,6 +123,8 @@ type crashes struct {
 	// most bounds the points of a scenario; random picks them.
 	most   int
 	random *rand.Rand
+	// rehearsed are the clean runs so far.
+	rehearsed []*clean
 
 	points, missed atomic.Int64
 }
@@ -132,17 +134,22 @@ func TestCrashPoints(t *testing.T) {
 	scenarios := basic()
 	scenarios = scenarios[:sized(t, 1, len(scenarios), len(scenarios))]
 	c := &crashes{Rig: r, most: sized(t, 8, 20, 10_000), random: dice(1)}
-	c.manager = manager(t, r, rig.ManagerOptions{Options: proxy.Options{Plan: &c.plan}})
+	var err error
+	if c.manager, err = r.StartManager(rig.ManagerOptions{Options: proxy.Options{Plan: &c.plan}}); err != nil {
+		t.Fatal(err)
+	}
 	progress(t, &c.points, "points")
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) { c.run(t, s) })
 	}
-	var written []string
-	for _, c := range c.manager.Writes() {
-		written = append(written, c.Resource)
-	}
-	if unknown := rig.Unknown(written); len(unknown) > 0 {
+	if unknown := rig.Unknown(c.manager.Writes()); len(unknown) > 0 {
 		t.Errorf("the manager writes %v, which rig.State does not compare", unknown)
+	}
+	if err := c.manager.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, wanted := range c.rehearsed {
+		t.Run("killed while "+wanted.name, func(t *testing.T) { c.kills(t, wanted) })
 	}
 	figures(t, began, "%d scenarios, %d points (%d not reached by the time), 0 differences", len(scenarios), c.points.Load(), c.missed.Load())
 }
@@ -154,6 +161,18 @@ func (c *crashes) run(t *testing.T, s scenario) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.rehearsed = append(c.rehearsed, wanted)
+	c.each(t, wanted, ways, c.at)
+	if _, err := c.Reach(ctx, wanted.namespace, wanted.after); err != nil {
+		t.Errorf("the clean run itself had not come to rest: %v", err)
+	}
+	if err := c.Clear(ctx, wanted.namespace); err != nil {
+		t.Error(err)
+	}
+}
+
+// each tries points of a scenario: every write in every way, or as many as the size of the run allows.
+func (c *crashes) each(t *testing.T, wanted *clean, ways []proxy.Fault, try func(context.Context, *clean, *point) error) {
 	var points []*point
 	for _, w := range wanted.writes {
 		for _, way := range ways {
@@ -164,15 +183,14 @@ func (c *crashes) run(t *testing.T, s scenario) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for _, p := range points[:min(c.most, len(points))] {
-		group.Go(func() error { return c.at(ctx, wanted, p) })
+		group.Go(func() error {
+			if err := try(t.Context(), wanted, p); err != nil {
+				return fmt.Errorf("%s at %s #%d: %w", p.fault, p.key, p.occurrence, err)
+			}
+			return nil
+		})
 	}
 	if err := group.Wait(); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Reach(ctx, wanted.namespace, wanted.after); err != nil {
-		t.Errorf("the clean run itself had not come to rest: %v", err)
-	}
-	if err := c.Clear(ctx, wanted.namespace); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,7 +218,7 @@ func (c *crashes) at(ctx context.Context, wanted *clean, at *point) error {
 		c.missed.Add(1)
 	}
 	if err != nil {
-		return fmt.Errorf("%s at %s #%d: %w", at.fault, at.key, at.occurrence, err)
+		return err
 	}
 	return c.Clear(ctx, ns)
 }

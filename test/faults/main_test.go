@@ -10,6 +10,7 @@ package faults
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -103,9 +104,14 @@ func figures(t *testing.T, began time.Time, format string, args ...any) {
 func catalogue(pod *corev1.Pod) []string {
 	out := []string{fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", "")}
 	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Image == secondImage {
+		switch pod.Spec.Containers[i].Image {
+		case secondImage:
 			out[1] = fakecluster.Definition("write_file", `,"description":"as of the second image"`)
 			out = append(out, fakecluster.Definition("delete_file", ""))
+		case fiveTools:
+			for _, name := range []string{"delete_file", "list_files", "move_file"} {
+				out = append(out, fakecluster.Definition(name, ""))
+			}
 		}
 	}
 	return out
@@ -124,6 +130,21 @@ func manager(t *testing.T, r *rig.Rig, o rig.ManagerOptions) *rig.Manager {
 		}
 	})
 	return m
+}
+
+// namespace makes a namespace that is cleared in the end.
+func namespace(t *testing.T, r *rig.Rig) string {
+	t.Helper()
+	name, err := r.Namespace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Clear(context.WithoutCancel(t.Context()), name); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
 }
 
 // progress says every half minute how far a sweep has come.

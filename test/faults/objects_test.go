@@ -20,6 +20,7 @@ import (
 const (
 	firstImage  = "example.com/files:1"
 	secondImage = "example.com/files:2"
+	fiveTools   = "example.com/files:5"
 )
 
 // person writes objects of one namespace as people do: conflicts are tried again.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,10 +38,10 @@ type Event struct {
 type Fate struct {
 	// Lag holds the event back, and all after it.
 	Lag time.Duration
-	// Drop loses the event. A real server loses none, so a stream that drops has to expire later, or the client would never
-	// know.
-	Drop bool
-	// Expire ends the watch with 410 Gone in place of the event: the client has to list anew.
+	// Lost drops the event. A real server loses none, so the watch expires so much later with 410 Gone, and the client has to
+	// list anew: events between are coalesced into what it then finds. 0 loses nothing.
+	Lost time.Duration
+	// Expire ends the watch with 410 Gone in place of the event.
 	Expire bool
 }
 
@@ -52,9 +54,21 @@ type frame struct {
 // initialEnd is the annotation of the bookmark after which a watch is live (KEP-3157).
 const initialEnd = "k8s.io/initial-events-end"
 
+// bent is a watch on its way to the client.
+type bent struct {
+	from io.Closer
+
+	mu    sync.Mutex
+	to    io.Writer
+	ended bool
+	timer *time.Timer
+}
+
 // bend passes a watch on as its stream says.
-func (p *Proxy) bend(to io.Writer, from io.Reader, call Call) {
+func (p *Proxy) bend(to io.Writer, from io.ReadCloser, call Call) {
 	stream := p.options.Watches.Stream(call)
+	b := &bent{from: from, to: to}
+	defer b.end(false)
 	decoder := json.NewDecoder(from)
 	live := !call.initial
 	for {
@@ -73,39 +87,71 @@ func (p *Proxy) bend(to io.Writer, from io.Reader, call Call) {
 		if f.Type == "BOOKMARK" && o.Annotations[initialEnd] == "true" {
 			live = true
 		}
-		if !p.pass(to, f, fate) {
+		if !p.hold(fate.Lag) || !b.pass(f, fate) {
 			return
 		}
 	}
 }
 
-// pass sends one event as its fate says, and says whether the watch goes on.
-func (p *Proxy) pass(to io.Writer, f frame, fate Fate) bool {
-	if fate.Lag > 0 {
-		timer := time.NewTimer(fate.Lag)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-p.ctx.Done():
-			return false
-		}
+// hold waits; false when the proxy was cut off meanwhile.
+func (p *Proxy) hold(lag time.Duration) bool {
+	if lag == 0 {
+		return true
 	}
-	if fate.Expire {
-		status := metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-			Status:   metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired, Message: "fault injected: too old resource version",
-		}
-		body, _ := json.Marshal(status)
-		_, _ = fmt.Fprintf(to, "{\"type\":\"ERROR\",\"object\":%s}\n", body)
+	timer := time.NewTimer(lag)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.ctx.Done():
 		return false
 	}
-	if fate.Drop {
+}
+
+// pass sends one event as its fate says, and says whether the watch goes on.
+func (b *bent) pass(f frame, fate Fate) bool {
+	if fate.Expire {
+		b.end(true)
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.ended:
+		return false
+	case fate.Lost > 0:
+		if b.timer == nil {
+			b.timer = time.AfterFunc(fate.Lost, func() { b.end(true) })
+		}
+		return true
+	case b.timer != nil:
+		// Nothing comes through any more between a loss and the end: a client never sees a gap and then what is after it.
 		return true
 	}
 	line, err := json.Marshal(f)
-	if err != nil {
-		return false
+	if err == nil {
+		_, err = b.to.Write(append(line, '\n'))
 	}
-	_, err = to.Write(append(line, '\n'))
 	return err == nil
+}
+
+// end ends the watch, once, with 410 Gone if so wanted.
+func (b *bent) end(expired bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
+	b.ended = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	if expired {
+		body, _ := json.Marshal(metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+			Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "fault injected: too old resource version",
+		})
+		_, _ = fmt.Fprintf(b.to, "{\"type\":\"ERROR\",\"object\":%s}\n", body)
+	}
+	_ = b.from.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +50,8 @@ func Start(root string, o fakecluster.Options) (*Rig, error) {
 	r.env = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
+		// A machine that does much else starts it slowly.
+		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
 	var err error
 	if r.Config, err = r.env.Start(); err != nil {

@@ -18,6 +18,16 @@ const (
 
 // Reach waits until a namespace is in a state, and says how long it took. What it is instead is in the error.
 func (r *Rig) Reach(ctx context.Context, namespace string, want State) (time.Duration, error) {
+	return r.reach(ctx, namespace, want, Patience)
+}
+
+// ReachIn is Reach with a patience of its own.
+func (r *Rig) ReachIn(ctx context.Context, namespace string, want State, patience time.Duration) error {
+	_, err := r.reach(ctx, namespace, want, patience)
+	return err
+}
+
+func (r *Rig) reach(ctx context.Context, namespace string, want State, patience time.Duration) (time.Duration, error) {
 	began := time.Now()
 	pause := poll / 4
 	for {
@@ -29,13 +39,48 @@ func (r *Rig) Reach(ctx context.Context, namespace string, want State) (time.Dur
 		switch {
 		case diff == "":
 			return time.Since(began), nil
-		case time.Since(began) > Patience:
-			return time.Since(began), fmt.Errorf("namespace %s differs from a clean run after %v:\n%s", namespace, Patience, diff)
+		case time.Since(began) > patience:
+			return time.Since(began), fmt.Errorf("namespace %s differs after %v:\n%s", namespace, patience, diff)
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := Wait(ctx, pause); err != nil {
 			return 0, err
 		}
 		pause = min(2*pause, 5*poll)
+	}
+}
+
+// Agree waits until two namespaces are in the same state and stay in it for a while.
+func (r *Rig) Agree(ctx context.Context, want, got string) error {
+	began := time.Now()
+	since := time.Time{}
+	last := map[string]string{}
+	for {
+		wanted, err := r.State(ctx, want)
+		if err != nil {
+			return err
+		}
+		if _, err := r.reach(ctx, got, wanted, 3*time.Second); err != nil {
+			if time.Since(began) < Patience {
+				continue // what is wanted is still on its way, too
+			}
+			return err
+		}
+		versions, err := r.Versions(ctx, want)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !equal(last, versions):
+			last, since = versions, time.Now()
+		case time.Since(since) > time.Second:
+			return nil
+		}
+		if time.Since(began) > 2*Patience {
+			return fmt.Errorf("namespace %s does not come to rest in %v", want, 2*Patience)
+		}
+		if err := Wait(ctx, 3*poll); err != nil {
+			return err
+		}
 	}
 }
 
@@ -50,7 +95,7 @@ func (r *Rig) Rest(ctx context.Context, namespace string, quiet time.Duration) (
 		if time.Since(began) > Patience {
 			return nil, fmt.Errorf("namespace %s does not come to rest in %v", namespace, Patience)
 		}
-		if err := wait(ctx, poll); err != nil {
+		if err := Wait(ctx, poll); err != nil {
 			return nil, err
 		}
 		now, err := r.Versions(ctx, namespace)
@@ -76,7 +121,8 @@ func equal(a, b map[string]string) bool {
 	return true
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+// Wait waits, or ends with its context.
+func Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/test/faults/proxy"
 )
 
 // kinds make up the state of a namespace, by their plural names. ReplicaSets and Pods are the cluster's.
@@ -103,13 +104,23 @@ func Diff(want, got State) string {
 }
 
 // Unknown gives the resources among the writes of a manager that no State would show.
-func Unknown(resources []string) []string {
+func Unknown(writes []proxy.Call) []string {
 	var out []string
-	for _, r := range resources {
-		plural, _, _ := strings.Cut(r, "/")
+	for _, call := range writes {
+		plural, _, _ := strings.Cut(call.Resource, "/")
 		if _, ok := kinds[plural]; !ok && plural != "pods" && !slices.Contains(out, plural) {
 			out = append(out, plural)
 		}
 	}
 	return out
+}
+
+// Kind is the group, version and kind of those that make up a state, by the kind alone.
+func Kind(name string) schema.GroupVersionKind {
+	for _, kind := range kinds {
+		if kind.Kind == name {
+			return kind
+		}
+	}
+	return schema.GroupVersionKind{Kind: name}
 }
