@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package corpus holds docs/corpus.md to what it says: that each fault of another proxy has tests, and that they pass; and the
-// table of docs/protocol.md to the tests that it names.
+// tables of docs/protocol.md and docs/corpus-operator.md to the tests that they name.
 //
 // The tables themselves are checked with every run. The tests that they name run in their own packages; with the build tag
 // corpus, as hack/corpus.sh sets it, row by row as well.
@@ -35,7 +35,7 @@ type row struct {
 // ref names a test, or the subtests of one whose names hold part.
 type ref struct{ pkg, test, part string }
 
-var refPattern = regexp.MustCompile("`([a-z/]+)\\.(Test[A-Za-z0-9]+)(?:/([^`]+))?`")
+var refPattern = regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9]+)(?:/([^`]+))?`")
 
 // table reads docs/corpus.md.
 func table(t *testing.T) []row {
@@ -63,7 +63,7 @@ func table(t *testing.T) []row {
 func packages(t *testing.T) []string {
 	t.Helper()
 	var folders []string
-	for _, top := range []string{"internal", "test", "cmd"} {
+	for _, top := range []string{"api", "cmd", "controllers", "internal", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, _ fs.DirEntry, err error) error {
 			if dir := filepath.Dir(path); strings.HasSuffix(path, "_test.go") && !slices.Contains(folders, dir) {
 				folders = append(folders, dir)
