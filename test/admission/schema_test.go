@@ -167,3 +167,23 @@ func TestDefaultsReachTheirFields(t *testing.T) {
 		})
 	}
 }
+
+// TestEnumsSayEachValueOnce: generators that read a CRD stumble over a value that is there twice (vitorbari/mcp-operator 13).
+func TestEnumsSayEachValueOnce(t *testing.T) {
+	enums := 0
+	for _, crd := range readCRDs(t) {
+		visit("", schemaOf(crd), func(path string, s *apiextensionsv1.JSONSchemaProps) {
+			seen := map[string]bool{}
+			for _, value := range s.Enum {
+				if seen[string(value.Raw)] {
+					t.Errorf("%s%s has %s twice", crd.Spec.Names.Kind, path, value.Raw)
+				}
+				seen[string(value.Raw)] = true
+				enums++
+			}
+		})
+	}
+	if enums == 0 {
+		t.Error("there are no enums: was anything read?")
+	}
+}
