@@ -15,7 +15,7 @@ echo "=== running the tests of every row; this takes some minutes"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-go test -tags corpus -count=1 -timeout 30m -v -run 'TestTable|TestRows' ./test/corpus </dev/null | tee "$log" || status=$?
+go test -tags corpus -count=1 -timeout 30m -v -run 'TestTable|TestRows|TestOperatorTables' ./test/corpus </dev/null | tee "$log" || status=$?
 printf '=== rows: %d passed, %d failed\n' "$(grep -cE '^ +--- PASS: TestRows/G-' "$log" || true)" "$(grep -cE '^ +--- FAIL: TestRows/G-' "$log" || true)"
 grep -qE '^ +--- PASS: TestRows/G-' "$log" || { echo "no row ran" >&2; exit 1; }
 exit "$status"

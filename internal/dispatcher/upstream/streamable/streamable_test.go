@@ -295,11 +295,13 @@ func TestDialFails(t *testing.T) {
 		want    registry.FailureReason
 		says    string
 	}{
-		"nothing listens in the pod": {url: closed.URL, want: registry.FailStart, says: "Nothing answers at 127.0.0.1"},
-		"nothing listens far away":   {url: closed.URL, remote: true, want: registry.FailUnreachable, says: "cannot be reached"},
-		"the path is wrong":          {handler: http.NotFound, want: registry.FailNotMCP, says: "no streamable HTTP endpoint"},
-		"credentials are missing":    {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, want: registry.FailUnauthorized, says: "401"},
-		"a page":                     {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, want: registry.FailNotMCP, says: "strict JSON-RPC"},
+		"nothing listens in the pod":           {url: closed.URL, want: registry.FailStart, says: "Nothing answers at 127.0.0.1"},
+		"nothing listens far away":             {url: closed.URL, remote: true, want: registry.FailUnreachable, says: "cannot be reached"},
+		"the path is wrong":                    {handler: http.NotFound, want: registry.FailNotMCP, says: "no streamable HTTP endpoint"},
+		"credentials do not suffice (KU-1331)": {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, want: registry.FailUnauthorized, says: "403"},
+		"the server fails (TH-4459)":           {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, remote: true, want: registry.FailUnreachable, says: "500"},
+		"credentials are missing":              {handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, want: registry.FailUnauthorized, says: "401"},
+		"a page":                               {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, want: registry.FailNotMCP, says: "strict JSON-RPC"},
 		"a redirect to elsewhere": {handler: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://localhost:1/", http.StatusTemporaryRedirect)
 		}, want: registry.FailNotMCP, says: "307 Temporary Redirect, which is not followed"},
