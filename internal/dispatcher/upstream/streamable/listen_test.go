@@ -230,3 +230,22 @@ func TestConnectionsThatCanBeAskedWaitForTheServersStream(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// A server that never answers the request for its own stream is called like any other (Kuadrant 813 and 1264), also for a
+// client that can be asked.
+func TestAStreamThatNeverOpensHoldsUpNobody(t *testing.T) {
+	server := newFake()
+	asked := make(chan struct{}, 10)
+	server.get = func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}
+	conn := dialWith(t, server, newRecorder(), upstream.Hello{Capabilities: []byte(`{"elicitation":{}}`)})
+	<-asked
+	if _, err := upstreamtest.CallTool(t, conn, `{}`); err != nil {
+		t.Error(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
