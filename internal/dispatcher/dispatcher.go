@@ -62,7 +62,7 @@ type Options struct {
 	WebSocket bool
 	// ShowRules lets dry runs name every rule.
 	ShowRules bool
-	// Telemetry is where spans go.
+	// Telemetry is where spans, audit records and metrics go.
 	Telemetry Telemetry
 	// Audit takes the audit records, a JSON line each.
 	Audit io.Writer
@@ -97,6 +97,7 @@ type Dispatcher struct {
 	pipeline *pipeline.Pipeline
 	backends backends
 	tracers  tracers
+	exports  exports
 	watcher  *watch.Watcher
 	model    *domainmodel.Model
 	// references is nil where the server was started with none.
@@ -119,10 +120,10 @@ type Dispatcher struct {
 // New puts a dispatcher together. It does nothing until Run.
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
-	d.backends, d.tracers.dispatcher = backends{dispatcher: d}, d
+	d.backends, d.tracers.dispatcher, d.exports.dispatcher = backends{dispatcher: d}, d, d
 	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.model = domainmodel.New(func() { d.admin.Changed() }, o.Log.With("part", "domain model"))
-	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Model: d.model, Audit: audit.New(o.Audit), Metrics: d.metrics, Log: o.Log, Now: o.Now,
+	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Model: d.model, Audit: audit.New(recorded{o.Audit, &d.exports}), Metrics: d.metrics, Log: o.Log, Now: o.Now,
 		Tag: d.handover.Tag()})
 	d.guard = &edge.Guard{Document: d.pipeline.Document, Hosts: o.AllowHosts, Origins: o.AllowOrigins}
 	d.front = front.New(front.Config{Pipeline: d.pipeline, Connections: &d.backends, Info: d.backends.Info, Guard: d.guard,
@@ -146,6 +147,7 @@ func (d *Dispatcher) apply(s *registry.Snapshot) error {
 		return err
 	}
 	d.tracers.use(s.Document())
+	d.exports.use(s.Document())
 	d.model.Use(s.Document().DomainModel)
 	d.pipeline.Apply(s)
 	d.front.ToolsChanged()
@@ -205,5 +207,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.release()
 	tasks.Wait()
 	d.tracers.close() //nolint:contextcheck // likewise: the last spans have a time of their own
+	d.exports.close() //nolint:contextcheck // and so have the last records
 	return err
 }

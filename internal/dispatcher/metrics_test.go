@@ -151,8 +151,9 @@ func TestDriftIsCounted(t *testing.T) {
 	}
 }
 
-// The document's collector gets the spans; where it cannot be reached, calls pass and the spans are counted as dropped.
-func TestSpansGoWhereTheDocumentSays(t *testing.T) {
+// The document's collector gets spans, audit records and metrics; where it cannot be reached, calls pass and what is dropped is
+// counted.
+func TestTelemetryGoesWhereTheDocumentSays(t *testing.T) {
 	var paths sync.Map
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // a test of what spans hold is beside the package that makes them
@@ -167,14 +168,19 @@ func TestSpansGoWhereTheDocumentSays(t *testing.T) {
 	}
 	r.call("echo", `{"text":"x"}`)
 	eventually(t, "spans are exported", func() bool { return counted("toolgate_spans_exported_total") })
-	if _, ok := paths.Load("/otlp/v1/traces"); !ok {
-		t.Error("the spans went elsewhere")
+	eventually(t, "audit records are exported", func() bool { return counted("toolgate_audit_records_exported_total") })
+	for _, path := range []string{"/otlp/v1/traces", "/otlp/v1/logs"} {
+		if _, ok := paths.Load(path); !ok {
+			t.Errorf("nothing came to %s", path)
+		}
 	}
 	collector.Close()
 	if answer := r.call("echo", `{"text":"x"}`); !strings.Contains(answer, "done") {
 		t.Errorf("a call without a collector: %s", answer)
 	}
 	eventually(t, "spans are dropped", func() bool { return counted("toolgate_spans_dropped_total") })
-	r.write(nil) // no collector any more
+	eventually(t, "audit records are dropped", func() bool { return counted("toolgate_audit_records_dropped_total") })
+	r.write(nil) // no collector any more: what ends sends a last reading of the metrics
+	eventually(t, "a reading was tried", func() bool { return counted("toolgate_metrics_dropped_total") })
 	eventually(t, "the document is in force", func() bool { return r.state().Registry.Sequence == r.sequence })
 }

@@ -13,6 +13,11 @@ func (d *Dispatcher) observe() {
 	m.CounterFunc("toolgate_upstream_dropped_total", "Messages of the server that its connection had no owner for.", c.DroppedMessages.Load)
 	m.CounterFunc("toolgate_spans_exported_total", "Spans that reached the collector.", d.tracers.counters.Exported.Load)
 	m.CounterFunc("toolgate_spans_dropped_total", "Spans that did not.", d.tracers.counters.Dropped.Load)
+	sent := &d.exports.counters
+	m.CounterFunc("toolgate_audit_records_exported_total", "Audit records that reached the collector.", sent.Records.Load)
+	m.CounterFunc("toolgate_audit_records_dropped_total", "Audit records that did not: they are on standard output alone.", sent.RecordsDropped.Load)
+	m.CounterFunc("toolgate_metrics_exported_total", "Readings of the metrics that reached the collector.", sent.Readings.Load)
+	m.CounterFunc("toolgate_metrics_dropped_total", "Readings of the metrics that did not.", sent.ReadingsDropped.Load)
 	m.GaugeFunc("toolgate_queue_depth", "Messages that wait for room towards the server.", func() float64 { return float64(c.Waiting.Load()) })
 	m.GaugeFunc("toolgate_trusted", "1 while destructive tools may be called.", func() float64 {
 		e := d.pipeline.Engine()

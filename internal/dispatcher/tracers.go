@@ -13,13 +13,13 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// lastSpans bounds the sending of what is queued when a tracer ends.
+// lastSpans bounds the sending of what is queued when a tracer or a sender ends.
 const lastSpans = 3 * time.Second
 
-// Telemetry is where spans go unless the document names a collector.
+// Telemetry is where spans, audit records and metrics go unless the document names a collector.
 type Telemetry struct {
-	// TracesURL takes spans over OTLP/HTTP; empty for none.
-	TracesURL string
+	// TracesURL takes spans over OTLP/HTTP, LogsURL audit records and MetricsURL metrics; each may be empty for none.
+	TracesURL, LogsURL, MetricsURL string
 	// Headers go with every request to a collector.
 	Headers map[string]string
 }
@@ -39,10 +39,7 @@ type tracers struct {
 // use traces to the collector of the document, or to the one of the options, from the next request on.
 func (t *tracers) use(doc *registry.Document) {
 	o := t.dispatcher.opts
-	url := o.Telemetry.TracesURL
-	if endpoint := doc.Telemetry.OTLPEndpoint; endpoint != "" {
-		url = strings.TrimSuffix(endpoint, "/") + "/v1/traces"
-	}
+	url := signal(doc, "traces", o.Telemetry.TracesURL)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || url == t.url {
@@ -51,13 +48,20 @@ func (t *tracers) use(doc *registry.Document) {
 	var next *tracing.Tracer
 	if url != "" {
 		var err error
-		next, err = tracing.New(tracing.Options{URL: url, Headers: o.Telemetry.Headers, Service: "toolgate-dispatcher", Namespace: doc.Server.Namespace,
-			Version: o.Version, Instance: o.PodUID, Server: doc.Server.Name, Counters: &t.counters, Log: o.Log.With("part", "tracing")})
+		next, err = tracing.New(tracing.Options{URL: url, Headers: o.Telemetry.Headers, Source: source(o, doc), Counters: &t.counters, Log: o.Log.With("part", "tracing")})
 		if err != nil {
 			o.Log.Error("no spans are made", "err", err)
 		}
 	}
 	t.replace(url, next)
+}
+
+// signal is where one kind of telemetry goes: to the collector of the document, else to where the options say.
+func signal(doc *registry.Document, kind, otherwise string) string {
+	if endpoint := doc.Telemetry.OTLPEndpoint; endpoint != "" {
+		return strings.TrimSuffix(endpoint, "/") + "/v1/" + kind
+	}
+	return otherwise
 }
 
 // replace puts a tracer in use and ends the one before. mu is held.

@@ -63,7 +63,7 @@ func (x *exchange) connect(ctx context.Context) (upstream.Conn, func(), error) {
 	}
 	x.questions = parking.New(parking.Rules{
 		Admit: x.admit, Hold: x.Deadline.Hold, Now: x.Now,
-		Asked: func(event upstream.Event, reply upstream.Reply, since time.Time) {
+		Asked: func(event upstream.Event, reply upstream.Reply, since time.Time) { //nolint:contextcheck // its parent is in the trace
 			x.RecordAsk(x.Caller, &x.Trace, event, reply, since)
 		},
 		Dropped: func(string) { x.Metrics.Dropped("no_stream") },

@@ -117,11 +117,11 @@ func (p *Pipeline) RecordAsk(c Caller, trace *Trace, event upstream.Event, reply
 		ArgumentsDigest: p.Audit.Digest(event.Params), ArgumentsBytes: len(event.Params),
 		ResultDigest: p.Audit.Digest(reply.Result), ResultBytes: len(reply.Result),
 	}
+	traceID, span := p.asked(c, trace, event.Method, &reply, asked)
 	if trace == nil {
-		begun := NewTrace("")
-		trace = &begun
+		trace = &Trace{ID: cmp.Or(traceID, NewTrace("").ID)}
 	}
-	r.TraceID, r.Parent = trace.ID, cmp.Or(trace.Span, trace.Parent)
+	r.TraceID, r.Span, r.Parent = trace.ID, span, cmp.Or(trace.Span, trace.Parent)
 	if reply.Error != nil {
 		r.Outcome = audit.Failed
 	}

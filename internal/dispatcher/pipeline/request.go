@@ -67,8 +67,9 @@ type Trace struct {
 	// Context is the whole traceparent that ID and Parent are from, State the tracestate where it does not stand in the
 	// params, Ambient the traceparent of the HTTP request that brought this one.
 	Context, State, Ambient string
-	// Span is the request's own, set by Do where spans are made.
-	Span string
+	// Span is the request's own, set by Do where spans are made; Sampled says that it is one of those that are sent.
+	Span    string
+	Sampled bool
 }
 
 // NewTrace takes the trace of a traceparent (`00-<32 hex>-<16 hex>-<2 hex>`), or begins one where that is absent or invalid.

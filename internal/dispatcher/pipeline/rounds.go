@@ -202,7 +202,7 @@ func (x *exchange) askAll(ctx context.Context, questions []input.Question) (inpu
 		group.Go(func() {
 			asked := x.Now()
 			replies[i] = x.Client.Asker.Ask(ctx, q.Method, q.Params)
-			x.RecordAsk(x.Caller, &x.Trace, upstream.Event{Method: q.Method, Params: q.Params}, replies[i], asked)
+			x.RecordAsk(x.Caller, &x.Trace, upstream.Event{Method: q.Method, Params: q.Params}, replies[i], asked) //nolint:contextcheck // its parent is in the trace
 		})
 	}
 	group.Wait()

@@ -6,6 +6,7 @@ package pipeline
 import (
 	"net/url"
 	"strconv"
+	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
@@ -38,6 +39,21 @@ func (x *exchange) beginSpan() {
 	}
 	x.span = tracer.Serve(r)
 	x.Trace.ID, x.Trace.Span = x.span.IDs()
+	x.Trace.Sampled = x.span.Sampled()
+}
+
+// asked makes the span of a request of the server to a client, below that of the client's request that it belongs to, and gives
+// its ids; they are empty where no spans are made.
+func (p *Pipeline) asked(c Caller, trace *Trace, method string, reply *upstream.Reply, start time.Time) (traceID, spanID string) {
+	q := tracing.Question{Method: metrics.KnownMethod(method), Client: c.Address, Start: start, End: tracing.Ending{At: p.Now()}}
+	if trace != nil && trace.Span != "" {
+		q.TraceID, q.Parent, q.Sampled = trace.ID, trace.Span, trace.Sampled
+	}
+	if e := reply.Error; e != nil {
+		q.End.Code = strconv.FormatInt(e.Code, 10)
+		q.End.ErrorType, q.End.Message = q.End.Code, e.Message
+	}
+	return p.tracer.Load().Asked(q)
 }
 
 // beginForward begins the span of the request to the server, which is then the parent that the params name.

@@ -15,6 +15,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 )
 
 const (
@@ -85,9 +86,13 @@ func TestSpansAreTheParentsOfWhatIsForwarded(t *testing.T) {
 		t.Errorf("the server received %s, recorded is trace %s", f.server.Received(), second.TraceID)
 	}
 	f.call("remove", `{"path":"/"}`) // refused: a span of its own, and none to the server
+	f.RecordAsk(Caller{}, &request.Trace, upstream.Event{Method: "roots/list"}, upstream.Reply{Result: []byte("{}")}, f.now)
+	if asked := f.written(t)[len(f.written(t))-1]; asked.TraceID != sentTrace || asked.Parent != record.Span || len(asked.Span) != 16 {
+		t.Errorf("what a server asks is recorded as %+v", asked)
+	}
 	f.UseTracer(nil)
 	tracer.Shutdown(t.Context())
-	if counters.Exported.Load() != 5 || counters.Dropped.Load() != 0 || posts.Load() == 0 {
-		t.Errorf("%d spans exported, %d dropped, want 5", counters.Exported.Load(), counters.Dropped.Load())
+	if counters.Exported.Load() != 6 || counters.Dropped.Load() != 0 || posts.Load() == 0 {
+		t.Errorf("%d spans exported, %d dropped, want 6", counters.Exported.Load(), counters.Dropped.Load())
 	}
 }

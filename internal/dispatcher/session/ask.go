@@ -49,7 +49,7 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 	}
 	asked := s.all.Pipeline.Now()
 	reply := s.ask(ctx, owner, event.Method, features.Forward(s.all.Pipeline.ServerName(), event.Method, event.Params))
-	s.all.Pipeline.RecordAsk(caller, trace, event, reply, asked)
+	s.all.Pipeline.RecordAsk(caller, trace, event, reply, asked) //nolint:contextcheck // its parent is in the trace
 	return reply
 }
 

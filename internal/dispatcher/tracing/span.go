@@ -125,6 +125,42 @@ func (s *Span) IDs() (traceID, spanID string) {
 	return c.TraceID().String(), c.SpanID().String()
 }
 
+// Sampled says whether the span is one of those that are sent.
+func (s *Span) Sampled() bool { return s != nil && s.span.SpanContext().IsSampled() }
+
+// Question is a request of a server to a client as its span tells it. Empty fields are left out.
+type Question struct {
+	Method string
+	// Client is the address of whoever is asked.
+	Client string
+	// TraceID and Parent, in hex, are of the span of the client's request that the question belongs to; empty for none. Sampled
+	// says whether that is sent: the question's is, or is not, with it.
+	TraceID, Parent string
+	Sampled         bool
+	Start           time.Time
+	End             Ending
+}
+
+// Asked makes the CLIENT span of a question that has been answered: towards the client the dispatcher is the one that asks.
+func (t *Tracer) Asked(q Question) (traceID, spanID string) {
+	if t == nil {
+		return "", ""
+	}
+	flags := "00"
+	if q.Sampled {
+		flags = "01"
+	}
+	ctx := context.Background()
+	if q.Parent != "" {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, remote("00-"+q.TraceID+"-"+q.Parent+"-"+flags, ""))
+	}
+	own := present([]attribute.KeyValue{attribute.String("mcp.method.name", q.Method)}, "client.address", q.Client)
+	s := &Span{tracer: t}
+	s.ctx, s.span = t.tracer.Start(ctx, q.Method, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(q.Start), trace.WithAttributes(own...))
+	s.End(q.End)
+	return s.IDs()
+}
+
 // Inject gives params in whose _meta the span is the parent: traceparent and tracestate are its own, all other bytes stay.
 func (s *Span) Inject(params []byte) []byte {
 	if s == nil {

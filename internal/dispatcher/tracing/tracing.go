@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"toolgate.dev/toolgate/internal/dispatcher/otlp"
 )
 
 // maxAttribute bounds the value of an attribute, in bytes: some of them are a client's own words.
@@ -36,10 +38,8 @@ type Options struct {
 	URL string
 	// Headers go with every request to it.
 	Headers map[string]string
-	// Service, Namespace, Version and Instance say who sends (service.name and so on of OpenTelemetry's conventions).
-	Service, Namespace, Version, Instance string
-	// Server is the name of the MCP server that is stood before.
-	Server   string
+	// Source says who sends.
+	Source   otlp.Source
 	Counters *Counters
 	Log      *slog.Logger
 }
@@ -52,16 +52,13 @@ type Tracer struct {
 
 // New begins to trace. The error says what is wrong with the options; that a collector cannot be reached is no error.
 func New(o Options) (*Tracer, error) {
-	up := newUploader(o.URL, o.Headers)
-	exporter, err := otlptrace.New(context.Background(), up)
+	exporter, err := otlptrace.New(context.Background(), uploader{otlp.NewClient(o.URL, o.Headers)})
 	if err != nil {
 		return nil, fmt.Errorf("tracing to %s: %w", o.URL, err)
 	}
-	attributes := []attribute.KeyValue{attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)}
-	for key, value := range map[string]string{"service.namespace": o.Namespace, "service.instance.id": o.Instance, "toolgate.server": o.Server} {
-		if value != "" {
-			attributes = append(attributes, attribute.String(key, value))
-		}
+	var attributes []attribute.KeyValue
+	for _, a := range o.Source.Attributes() {
+		attributes = append(attributes, attribute.String(a[0], a[1]))
 	}
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxAttribute

@@ -20,6 +20,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
+
+	"toolgate.dev/toolgate/internal/dispatcher/otlp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,8 +83,8 @@ func attributes[A interface{ GetKey() string }](all []A) map[string]string {
 
 func tracer(t *testing.T, c *collector, counters *Counters) *Tracer {
 	t.Helper()
-	tr, err := New(Options{URL: c.URL + "/v1/traces", Headers: map[string]string{"X-Key": "k"}, Service: "toolgate-dispatcher", Namespace: "ns",
-		Version: "v1", Instance: "uid", Server: "files", Counters: counters, Log: slog.New(slog.DiscardHandler)})
+	tr, err := New(Options{URL: c.URL + "/v1/traces", Headers: map[string]string{"X-Key": "k"}, Source: otlp.Source{Service: "toolgate-dispatcher", Namespace: "ns",
+		Version: "v1", Instance: "uid", Server: "files"}, Counters: counters, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +177,47 @@ func TestContextsThatAreNone(t *testing.T) {
 	tr.Shutdown(t.Context())
 	if len(c.spans) != 3 {
 		t.Errorf("%d spans, want those of the three that are sampled", len(c.spans))
+	}
+}
+
+// TestWhatAServerAsks has a span below that of the request that it belongs to, and goes with it.
+func TestWhatAServerAsks(t *testing.T) {
+	c := collect(t)
+	tr := tracer(t, c, new(Counters))
+	at := time.Unix(1000, 0)
+	server := tr.Serve(Request{Name: "tools/call echo", Method: "tools/call", Start: at})
+	traceOf, spanOf := server.IDs()
+	question := Question{Method: "elicitation/create", Client: "10.0.0.7", TraceID: traceOf, Parent: spanOf, Sampled: server.Sampled(), Start: at,
+		End: Ending{At: at.Add(time.Second)}}
+	if id, span := tr.Asked(question); id != traceOf || len(span) != 16 || span == spanOf {
+		t.Errorf("trace %s, span %s", id, span)
+	}
+	refused := Question{Method: "sampling/createMessage", Start: at, End: Ending{ErrorType: "-1", Code: "-1", Message: "no", At: at}}
+	if id, _ := tr.Asked(refused); id == traceOf || len(id) != 32 {
+		t.Errorf("a question of its own has trace %s", id)
+	}
+	unseen := tr.Serve(Request{Name: "ping", Method: "ping", Parent: "00-" + traceID + "-b7ad6b7169203331-00", Start: at})
+	hidden := Question{Method: "roots/list", Sampled: unseen.Sampled(), Start: at}
+	hidden.TraceID, hidden.Parent = unseen.IDs()
+	tr.Asked(hidden)
+	tr.Shutdown(t.Context())
+	if len(c.spans) != 2 {
+		t.Fatalf("%d spans, want those of the two questions that are sampled", len(c.spans))
+	}
+	first, second := c.spans[0], c.spans[1]
+	if first.Name != "elicitation/create" || first.Kind != tracepb.Span_SPAN_KIND_CLIENT || hex.EncodeToString(first.ParentSpanId) != spanOf ||
+		first.EndTimeUnixNano-first.StartTimeUnixNano != uint64(time.Second) {
+		t.Errorf("span %v", first)
+	}
+	if diff := cmp.Diff(map[string]string{"mcp.method.name": "elicitation/create", "client.address": "10.0.0.7"}, attributes(first.Attributes)); diff != "" {
+		t.Error(diff)
+	}
+	if len(second.ParentSpanId) != 0 || attributes(second.Attributes)["error.type"] != "-1" || second.Status.Code != tracepb.Status_STATUS_CODE_ERROR {
+		t.Errorf("span %v", second)
+	}
+	var off *Tracer
+	if id, span := off.Asked(question); id+span != "" {
+		t.Errorf("without a collector: %s %s", id, span)
 	}
 }
 
