@@ -176,8 +176,8 @@ func TestHostileState(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
-	figures(t, began, "%d attacks of %d kinds on %d namespaces (%d more meant nothing): %d healed, %d refused with a condition; 0 of %d foreign objects touched",
-		h.done.Load(), len(attacks), runs, h.void.Load(), h.healed.Load(), h.refused.Load(), len(strangers)*runs)
+	figures(t, began, "%d attacks of %d kinds on %d namespaces (%d more meant nothing): %d healed, %d refused with a condition; %d of %d foreign objects touched",
+		h.done.Load(), len(attacks), runs, h.void.Load(), h.healed.Load(), h.refused.Load(), h.touched.Load(), len(strangers)*runs)
 }
 
 func pick[T any](random *rand.Rand, from []T, n int) []T {
@@ -196,7 +196,7 @@ type hostilityRun struct {
 	manager *rig.Manager
 	want    rig.State
 
-	done, void, healed, refused atomic.Int64
+	done, void, healed, refused, touched atomic.Int64
 }
 
 // suffer brings a namespace up, lets the attacks happen, and looks at what becomes of it.
@@ -223,6 +223,11 @@ func (h *hostilityRun) suffer(ctx context.Context, attacks []attackOn) error {
 	after, err := p.strangers(ctx)
 	if err != nil {
 		return err
+	}
+	for name := range strangers {
+		if before[name] != after[name] {
+			h.touched.Add(1)
+		}
 	}
 	if !maps.Equal(before, after) {
 		return fmt.Errorf("after %v foreign objects were touched: %v became %v", attacks, before, after)
