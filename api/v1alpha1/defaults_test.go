@@ -17,9 +17,13 @@ const strictServer = `
 state: Enabled
 transport: {type: stdio, isolation: Session}
 replicas: 1
+scaling: Internal
+rollout: {type: RollingUpdate}
+restartOn: References
 pod: {terminationGracePeriodSeconds: 60}
 dispatcher: {logLevel: info}
 service: {type: ClusterIP, port: 80}
+network: {egress: Internet}
 timeoutSeconds: 30
 limits: {requestsPerMinute: 100, maxConcurrent: 16, maxSessions: 20, sessionIdleSeconds: 1800, maxRequestBytes: 4194304, maxResponseBytes: 16777216}
 health: {intervalSeconds: 15, timeoutSeconds: 5, failureThreshold: 3}

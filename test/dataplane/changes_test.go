@@ -18,6 +18,10 @@ func TestChangedDefinitionIsWithheld(t *testing.T) {
 		c := newChild(t, scripted.Good, greet, scripted.Change)
 		d := serve(t, document(t, c.definitions()...), c.command()...).ready()
 		changing, other := d.session(latest), d.session(latest)
+		// With an answer, all that begins a session has been read by its process.
+		if a := other.call("greet", `{"name":"x"}`); a.refusal().Kind != "" || a.Error != nil {
+			t.Fatalf("a good call: %s", a.body)
+		}
 		changing.call("change", `{}`)
 		await(t, "the tool is withheld", func() bool { return changing.call("greet", `{"name":"x"}`).refusal().Reason == "DefinitionChanged" })
 		if names, _ := changing.tools(); len(names) != 0 {
