@@ -24,5 +24,5 @@ while read -r reason; do
     echo "docs/errors.md does not say what the reason $reason means"
     bad=1
   fi
-done < <(git ls-files 'internal/dispatcher/*.go' | grep -v -e _test.go -e /dispatchertest/ | xargs cat | grep -oE 'Reason: "[A-Za-z]+"' | cut -d '"' -f 2 | sort -u)
+done < <(git ls-files 'internal/dispatcher/*.go' | grep -v -e _test.go -e /dispatchertest/ | xargs cat | grep -oE '(Reason: |Refuse\()"[A-Za-z]+"' | cut -d '"' -f 2 | sort -u)
 exit $bad

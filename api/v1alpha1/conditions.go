@@ -138,7 +138,8 @@ const (
 const (
 	// ReasonRegistryRefused: a dispatcher refuses the newest document and keeps the last good one; the message says why.
 	ReasonRegistryRefused = "RegistryRefused"
-	// ReasonRegistryTooLarge: the document does not fit into its ConfigMap; the last one stays in force.
+	// ReasonRegistryTooLarge: the document does not fit into its ConfigMaps, or into one piece for a dispatcher that reads no
+	// shards; one that denies every call stands in for it.
 	ReasonRegistryTooLarge = "RegistryTooLarge"
 	// ReasonDispatcherUnreachable: the manager cannot read the state of a pod in the endpoints.
 	ReasonDispatcherUnreachable = "DispatcherUnreachable"

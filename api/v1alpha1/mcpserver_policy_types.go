@@ -77,14 +77,14 @@ type Discovery struct {
 	// +kubebuilder:validation:Maximum=86400
 	TTLSeconds *int32 `json:"ttlSeconds,omitempty"`
 	// pinning says who admits the definition of a tool. PerRevision: the first
-	// whole catalogue of each revision (image, command, arguments, environment) is
-	// admitted, and every later change is withheld until a person admits it with
-	// spec.pin of the MCPTool. Strict: what is admitted stays so for later
-	// revisions: the first catalogue of the first revision is, and what differs
-	// from it later is withheld until a person admits it. Manual: a person sets
-	// each pin; what was admitted automatically before does not count. Off:
-	// whatever the server lists is served; nothing but spec.pin of an MCPTool
-	// withholds it for having changed. Default: PerRevision.
+	// whole catalogue of each revision (image, command, arguments, environment,
+	// mounts, address) is admitted, and every later change is withheld until a
+	// person admits it with spec.pin of the MCPTool. Strict: what is admitted
+	// stays so for later revisions: the first catalogue of the first revision is,
+	// and what differs from it later is withheld until a person admits it. Manual:
+	// a person sets each pin; what was admitted automatically before does not
+	// count. Off: whatever the server lists is served; nothing but spec.pin of an
+	// MCPTool withholds it for having changed. Default: PerRevision.
 	// +optional
 	Pinning Pinning `json:"pinning,omitempty"`
 }

@@ -75,16 +75,17 @@ type MCPServerSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// domain is the area that the server serves, in one word: it is used for
-	// routing, and rules see it as server.domain. Example: billing.
+	// domain is the area that the server serves, in one word: the index
+	// mcp-registry shows it to those who choose a server, and rules see it as
+	// server.domain. Example: billing.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$')",message="one word of letters, digits, hyphens, dots and underscores, such as billing"
 	Domain string `json:"domain,omitempty"`
-	// capabilities are free words for routing; rules see them as
-	// server.capabilities. They grant nothing. Example: [tool_execution,
-	// validation].
+	// capabilities are free words for those who choose a server, in the index
+	// mcp-registry; rules see them as server.capabilities. They grant nothing.
+	// Example: [tool_execution, validation].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
