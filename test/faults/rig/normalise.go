@@ -6,6 +6,7 @@ package rig
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -139,6 +140,12 @@ func scrub(value any, generation int64) {
 			switch {
 			case times[key]:
 				delete(v, key)
+			case key == "conditions":
+				// A list by type: its order is that in which the types came.
+				if all, ok := child.([]any); ok {
+					slices.SortStableFunc(all, func(a, b any) int { return strings.Compare(typeOf(a), typeOf(b)) })
+				}
+				scrub(child, generation)
 			case key == "observedGeneration":
 				if seen, ok := child.(int64); ok {
 					v[key] = current(seen, generation)
@@ -152,6 +159,12 @@ func scrub(value any, generation int64) {
 			scrub(child, generation)
 		}
 	}
+}
+
+func typeOf(condition any) string {
+	c, _ := condition.(map[string]any)
+	name, _ := c["type"].(string)
+	return name
 }
 
 func list(value any) []map[string]any {
