@@ -151,10 +151,12 @@ func soak(t *testing.T, s server, duration time.Duration) {
 	if err := d.Ready(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, d.Log)
 	}
-	load(t, d, s, time.Second) // so that what is kept for later is there before anything is counted
+	// What is kept for later, such as processes that are started ahead, is there before anything is counted. Nothing is hurt
+	// meanwhile: a process that is killed last of all would be missing from the count.
+	load(t, d, func(int) {}, time.Second)
 	rested := rest(t, d, usage{})
 	hurts := 0
-	memory := watchMemory(t, d, duration, func() { hurts = load(t, d, s, duration) })
+	memory := watchMemory(t, d, duration, func() { hurts = load(t, d, s.hurt, duration) })
 	after := rest(t, d, rested)
 	t.Logf("%s of full load, the server hurt %d times; at rest before: %v, after: %v; resident memory while loaded: %s", duration, hurts, rested, after, memory)
 	if memory.grew() {
@@ -182,8 +184,8 @@ func end(t *testing.T, d *serving.Dispatcher, accounts *accounts) {
 	accounts.check(t, answered.of(d))
 }
 
-// load calls from many sessions and without, and hurts the server meanwhile: so many times.
-func load(t *testing.T, d *serving.Dispatcher, s server, duration time.Duration) (hurts int) {
+// load calls from many sessions and without, and lets the server be hurt meanwhile: so many times.
+func load(t *testing.T, d *serving.Dispatcher, hurt func(dispatcher int), duration time.Duration) (hurts int) {
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
 	var group sync.WaitGroup
@@ -203,7 +205,7 @@ func load(t *testing.T, d *serving.Dispatcher, s server, duration time.Duration)
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				s.hurt(d.Process.Pid)
+				hurt(d.Process.Pid)
 				hurts++
 			}
 		}
