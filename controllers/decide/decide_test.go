@@ -232,6 +232,17 @@ func TestRunningFiguresWriteNothing(t *testing.T) {
 	}
 }
 
+func TestAServerOutOfServiceHasNoFiguresWhetherItsPodsAreStillThereOrNot(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered()}
+	in.Pods[0].Seen.State.Health.ResponseTimeMs = 99
+	in.Server.Spec.State = mcpv1alpha1.StateDisabled
+	leaving := decide.Server(in).Health
+	in.Pods = nil
+	if diff := cmp.Diff(leaving, decide.Server(in).Health); diff != "" {
+		t.Errorf("health depends on whether a pod is still on its way out (-there +gone):\n%s", diff)
+	}
+}
+
 func TestRevisionsAreRecordedOnceAndRemembered(t *testing.T) {
 	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Pods: []decide.Pod{pod("b", lists("c2")), pod("a", lists("c1"))}}
 	status := decide.Server(in)

@@ -90,10 +90,14 @@ func (d *ServerInput) health(last *mcpv1alpha1.HealthStatus, list []metav1.Condi
 		state = mcpv1alpha1.Unhealthy
 	case metav1.ConditionUnknown:
 	}
-	if last != nil && last.State == state && last.Message == c.Message {
+	if last != nil && last.State == state && last.Message == c.Message && state != mcpv1alpha1.HealthUnknown {
 		return last
 	}
 	now := &mcpv1alpha1.HealthStatus{State: state, Since: &c.LastTransitionTime, Message: c.Message}
+	if state == mcpv1alpha1.HealthUnknown {
+		// What pods on their way out still say is no figure of a server that is not probed.
+		return now
+	}
 	for _, p := range d.judged() {
 		if p.Seen.State == nil {
 			continue
