@@ -202,10 +202,6 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 	}
 }
 
-// headerMismatch is how a server of revision 2026-07-28 says that it did nothing, because the headers of a call did not fit
-// its body: they came from a definition that is not its own any more.
-const headerMismatch = -32020
-
 // callTool decides by the connection's own catalogue, and carries the call out. After a mismatch of headers the catalogue is
 // another: the call is decided on by that one, and tried once more.
 func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
@@ -221,7 +217,7 @@ func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
 			return *answer
 		}
 		answer := x.call(ctx, conn)
-		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != headerMismatch {
+		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != upstream.CodeHeaderMismatch {
 			return answer
 		}
 	}

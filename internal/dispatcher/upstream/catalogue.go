@@ -16,7 +16,7 @@ type Catalogue struct {
 	Digest string
 	// Tools are in the server's order. Err is set where the definition cannot be served.
 	Tools []CatalogueTool
-	// Resources and Prompts are -1 when the server has no such list, and where nobody counted them (see CountLists).
+	// Resources and Prompts are -1 when the server has no such list, and where nobody counted them (see lists.Count).
 	Resources, Prompts int
 	// TTL is how long the server says that its tools/list may be believed (2026-07-28, ttlMs; the least of its pages),
 	// already within bounds; 0 where it says nothing.

@@ -4,8 +4,8 @@
 // Package upstream is the contract between the dispatcher and what speaks to the MCP server behind it: connections, what
 // they carry, how they fail, and what is counted.
 //
-// The work is done below: link is what all connections have in common, over the pipes of a child process (stdio, with
-// line) or over HTTP (streamable, with sse); pool says who owns a connection; probe keeps one for discovery and health.
+// The work is done below: link is what all connections have in common, with handshake to open them and lists to read the
+// catalogue, over the pipes of a child process (stdio, with line) or over HTTP (streamable, with sse); pool says who owns a connection; probe keeps one for discovery and health.
 // None of them decides about policy or imports Kubernetes, the API or the launcher: processes come through Spawner.
 package upstream
 
@@ -48,6 +48,10 @@ const (
 	Legacy Era = "legacy"
 	Modern Era = "modern"
 )
+
+// CodeHeaderMismatch is how a server of revision 2026-07-28 says that it did nothing, because the headers of a call did not
+// fit its body: they came from a definition that is not its own any more.
+const CodeHeaderMismatch = -32020
 
 // Hello is what a connection tells the server about the client that it serves.
 type Hello struct {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -17,7 +18,7 @@ type Dialer struct {
 	upstream.Options
 	Log *slog.Logger
 	// Eras is what has been learned about how the server speaks.
-	Eras   Eras
+	Eras   handshake.Eras
 	closed atomic.Bool
 }
 

@@ -33,8 +33,8 @@ const (
 	maxReplaced = 8
 )
 
-// lists are the changes that a modern server tells of where it says so: the capability, and its name in a filter.
-var lists = []struct{ capability, filter string }{
+// listChanges are what a modern server tells of its lists where it says so: the capability, and its name in a filter.
+var listChanges = []struct{ capability, filter string }{
 	{"tools", "toolsListChanged"}, {"prompts", "promptsListChanged"}, {"resources", "resourcesListChanged"},
 }
 
@@ -151,7 +151,7 @@ func (f *feed) filter() (filter []byte, version int) {
 	defer f.mu.Unlock()
 	capabilities := f.conn.Info().Capabilities
 	out := []byte{'{'}
-	for _, l := range lists {
+	for _, l := range listChanges {
 		offer, _ := jsonrpc.Member(capabilities, l.capability)
 		raw, _ := jsonrpc.Member(offer, "listChanged")
 		if offered, _ := jsonrpc.Bool(raw); offered {

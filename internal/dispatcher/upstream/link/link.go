@@ -1,11 +1,11 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package link is what connections to a server have in common, however their messages move: the handshake in either era,
-// ids and the calls in flight, what the server asks and tells on its own, cancellation, progress, and the connection's own
-// view of the catalogue.
+// Package link is what connections to a server have in common, however their messages move: ids and the calls in flight, what
+// the server asks and tells on its own, cancellation, progress, and the connection's own view of the catalogue.
 //
-// It moves no bytes: that is the Wire's, in the packages stdio and streamable. It never imports Kubernetes, the API or the
+// It opens a connection by way of handshake and reads the catalogue by way of lists. It moves no bytes: that is the Wire's, in
+// the packages stdio, streamable, httpsse and websocket. It never imports Kubernetes, the API or the
 // launcher.
 package link
 
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -109,7 +110,7 @@ func (p *Call) Gone() bool { return p.gone.Load() }
 // New returns a connection without the handshake: that is Start's. Opts have no zero values any more.
 func New(opts upstream.Options, log *slog.Logger, hello upstream.Hello, handler upstream.Handler, wire Wire) *Conn {
 	c := &Conn{
-		opts: opts, log: log, hello: complete(hello), handler: handler, wire: wire,
+		opts: opts, log: log, hello: handshake.Complete(hello), handler: handler, wire: wire,
 		calls: map[int64]*Call{}, asks: map[string]context.CancelFunc{}, done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -121,8 +122,8 @@ func New(opts upstream.Options, log *slog.Logger, hello upstream.Hello, handler 
 	return c
 }
 
-// know notes what has been agreed with the server.
-func (c *Conn) know(info upstream.Info) {
+// Agree notes what has been agreed with the server (handshake.Peer).
+func (c *Conn) Agree(info upstream.Info) {
 	c.info.Store(&info)
 	c.wire.Agree(info)
 }
@@ -218,7 +219,7 @@ func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply,
 
 // givenUp tells the server that the caller gave the call up, and returns why.
 func (c *Conn) givenUp(ctx context.Context, p *Call) error {
-	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != MethodInitialize {
+	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != handshake.MethodInitialize {
 		c.mu.Lock()
 		if !c.closing {
 			c.telling.Go(func() { c.tellCancelled(p.id) }) //nolint:contextcheck // the caller's context has ended
@@ -282,7 +283,7 @@ func (c *Conn) Settle(p *Call, a Answer) {
 	c.mu.Lock()
 	delete(c.calls, p.id)
 	c.mu.Unlock()
-	if a.Error != nil && a.Error.Code == codeHeaderMismatch && c.Info().Era == upstream.Modern {
+	if a.Error != nil && a.Error.Code == upstream.CodeHeaderMismatch && c.Info().Era == upstream.Modern {
 		c.Outdate() // the headers came from the catalogue
 	}
 	p.settled.Store(true)

@@ -4,25 +4,19 @@
 package link
 
 import (
-	"cmp"
 	"strconv"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// MethodInitialize opens a legacy connection.
-const MethodInitialize = "initialize"
-
-// The other methods that connections themselves know.
+// The methods that connections themselves know, beside those of the handshake.
 const (
-	methodInitialized = "notifications/initialized"
-	methodDiscover    = "server/discover"
-	methodPing        = "ping"
-	methodCancelled   = "notifications/cancelled"
-	methodProgress    = "notifications/progress"
-	methodListTools   = "tools/list"
-	toolsChanged      = "notifications/tools/list_changed"
+	methodPing      = "ping"
+	methodCancelled = "notifications/cancelled"
+	methodProgress  = "notifications/progress"
+	toolsChanged    = "notifications/tools/list_changed"
 )
 
 // The keys of _meta that revision 2026-07-28 asks for in every request.
@@ -30,29 +24,10 @@ const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 	metaToken        = "progressToken"
 )
 
-// modernVersion is the revision that Modern connections speak; legacyVersions are those that may come out of initialize,
-// newest first. 2024-10-07 was never published as a revision, but the TypeScript SDK still accepts it.
-const modernVersion = "2026-07-28"
-
-var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
-
 var emptyObject = []byte("{}")
-
-// complete fills what a Hello leaves out.
-func complete(h upstream.Hello) upstream.Hello {
-	h.ProtocolVersion = cmp.Or(h.ProtocolVersion, legacyVersions[0])
-	if h.Capabilities == nil {
-		h.Capabilities = emptyObject
-	}
-	if h.ClientInfo == nil {
-		h.ClientInfo = []byte(`{"name":"toolgate","version":"1"}`)
-	}
-	return h
-}
 
 // message writes the request of a call.
 func (c *Conn) message(p *Call) []byte {
@@ -83,7 +58,7 @@ func (c *Conn) params(p *Call) []byte {
 
 // modernMeta are the keys that a request of revision 2026-07-28 must have.
 func (c *Conn) modernMeta(meta []byte) []jsonrpc.Edit {
-	edits := []jsonrpc.Edit{{Key: metaVersion, Raw: jsonrpc.AppendString(nil, modernVersion)}}
+	edits := []jsonrpc.Edit{{Key: metaVersion, Raw: jsonrpc.AppendString(nil, handshake.ModernVersion)}}
 	if _, ok := jsonrpc.Member(meta, metaCapabilities); !ok {
 		edits = append(edits, jsonrpc.Edit{Key: metaCapabilities, Raw: c.hello.Capabilities})
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -182,7 +183,7 @@ func (c *Conn) event(m *jsonrpc.Message, on *Call) upstream.Event {
 func (c *Conn) ask(m *jsonrpc.Message, on *Call) {
 	var reply func(ctx context.Context) upstream.Reply
 	switch {
-	case m.Method == MethodInitialize || m.Method == methodDiscover:
+	case m.Method == handshake.MethodInitialize || m.Method == handshake.MethodDiscover:
 		c.Fail(upstream.Fail(registry.FailNotMCP, nil, "The server sends back what it was sent: it is not an MCP server."))
 		return
 	case m.Method == methodPing:

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -118,7 +119,7 @@ func play(t *testing.T, dialogue []byte) {
 		opts.DiscoverTimeout = time.Millisecond
 	}
 	s.conn = New(opts.WithDefaults(), slog.New(slog.DiscardHandler), hello, s, s.wire)
-	go func() { s.started <- s.conn.Start(t.Context(), new(Eras)) }()
+	go func() { s.started <- s.conn.Start(t.Context(), new(handshake.Eras)) }()
 	for number, line := range bytes.Split(bytes.TrimSpace(dialogue), []byte("\n")) {
 		if err := s.line(string(line)); err != nil {
 			t.Errorf("line %d: %v", number+1, err)

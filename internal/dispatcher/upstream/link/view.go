@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/lists"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -84,7 +85,7 @@ func (v *view) get(need int64) (*upstream.Catalogue, *reading) {
 
 // read carries out a reading. It belongs to the connection, not to the caller who began it.
 func (v *view) read(r *reading) {
-	r.cat, r.err = readTools(v.conn.ctx, v.conn, v.conn.opts.ListTimeout)
+	r.cat, r.err = lists.Tools(v.conn.ctx, v.conn, v.conn.opts.ListTimeout)
 	switch {
 	case r.err == nil:
 		v.vet(r.cat)

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/lists"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -294,7 +294,7 @@ func (w *watch) read(ctx context.Context) error {
 	}
 	w.nextRead = now.Add(cat.Lasts(set.TTL))
 	whole := &upstream.Catalogue{Digest: cat.Digest, Tools: cat.Tools, TTL: cat.TTL}
-	if whole.Resources, whole.Prompts, err = link.CountLists(ctx, w.conn, set.ListTimeout); err != nil {
+	if whole.Resources, whole.Prompts, err = lists.Count(ctx, w.conn, set.ListTimeout); err != nil {
 		w.log.Warn("A list of the server could not be counted", "error", err)
 	}
 	w.publish(func(s *State) {

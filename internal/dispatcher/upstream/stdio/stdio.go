@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/line"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/outbox"
@@ -43,7 +44,7 @@ type dialer struct {
 
 func (d *dialer) Dial(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, error) {
 	conn, err := d.start(ctx, hello, handler)
-	if errors.Is(err, link.ErrEndedInDiscover) && ctx.Err() == nil {
+	if errors.Is(err, handshake.ErrEndedInDiscover) && ctx.Err() == nil {
 		hello.Prefers = upstream.Legacy
 		if conn, err = d.start(ctx, hello, handler); err == nil {
 			d.Eras.NeverDiscover()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
@@ -92,7 +93,7 @@ const maxPooled = 64 << 10
 
 // adopt takes the session id that the answer to initialize may carry.
 func (w *wire) adopt(resp *http.Response, p *link.Call) error {
-	if p.Method != link.MethodInitialize {
+	if p.Method != handshake.MethodInitialize {
 		return nil
 	}
 	id := resp.Header.Get(headerSession)

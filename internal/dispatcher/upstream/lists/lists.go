@@ -1,7 +1,11 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package link
+// Package lists reads the lists of a server page by page: its tools as a catalogue, and how many resources and prompts there
+// are. It bounds how much a server may say and for how long.
+//
+// It needs no more of a connection than its calls, and so does not import link.
+package lists
 
 import (
 	"bytes"
@@ -40,7 +44,7 @@ type lister struct {
 	page func(result []byte) (items int, cursor string, err error)
 }
 
-// read reads all pages. Every error but the caller's own is an *Error.
+// read reads all pages. Every error but the caller's own is an *upstream.Error.
 func (l *lister) read(ctx context.Context) error {
 	params := []byte(nil)
 	seen := map[string]bool{}
@@ -94,10 +98,10 @@ func (l *lister) fetch(ctx context.Context, params []byte) ([]byte, error) {
 	return nil, err
 }
 
-// readTools reads the whole tools/list.
-func readTools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*upstream.Catalogue, error) {
+// Tools reads the whole tools/list. timeout bounds one page. Every error but the caller's own is an *upstream.Error.
+func Tools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*upstream.Catalogue, error) {
 	cat := &upstream.Catalogue{Resources: -1, Prompts: -1}
-	list := &lister{conn: c, method: methodListTools, timeout: timeout, page: func(result []byte) (int, string, error) {
+	list := &lister{conn: c, method: "tools/list", timeout: timeout, page: func(result []byte) (int, string, error) {
 		defs, cursor, err := catalog.ParseTools(result)
 		cat.Tools = append(cat.Tools, parseTools(defs)...)
 		if ttl, ok := ttlOf(result); ok && (cat.TTL == 0 || ttl < cat.TTL) {
@@ -157,16 +161,16 @@ func ttlOf(result []byte) (time.Duration, bool) {
 	return min(max(time.Duration(min(ms, float64(most.Milliseconds())))*time.Millisecond, upstream.LeastTTL), most), true
 }
 
-// CountLists returns the lengths of the server's resources/list and prompts/list. A length is -1 where the server does not
+// Count returns the lengths of the server's resources/list and prompts/list. A length is -1 where the server does not
 // declare the capability, or cannot list it whole; the error, which joins both, then says why. timeout bounds one page.
-func CountLists(ctx context.Context, c upstream.Conn, timeout time.Duration) (resources, prompts int, err error) {
+func Count(ctx context.Context, c upstream.Conn, timeout time.Duration) (resources, prompts int, err error) {
 	var errs [2]error
-	resources, errs[0] = count(ctx, c, "resources", timeout)
-	prompts, errs[1] = count(ctx, c, "prompts", timeout)
+	resources, errs[0] = countOne(ctx, c, "resources", timeout)
+	prompts, errs[1] = countOne(ctx, c, "prompts", timeout)
 	return resources, prompts, errors.Join(errs[:]...)
 }
 
-func count(ctx context.Context, c upstream.Conn, kind string, timeout time.Duration) (int, error) {
+func countOne(ctx context.Context, c upstream.Conn, kind string, timeout time.Duration) (int, error) {
 	if !declares(c.Info(), kind) {
 		return -1, nil
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package link
+package handshake
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has.
+// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has; a mismatch of
+// headers is one more.
 const (
-	codeHeaderMismatch     = -32020
 	codeMissingCapability  = -32021
 	codeUnsupportedVersion = -32022
 )
@@ -41,23 +41,24 @@ func (e *Eras) NeverDiscover() { e.legacyOnly.Store(true) }
 // again, for a legacy connection.
 var ErrEndedInDiscover = errors.New("the server ended at server/discover")
 
-// negotiate finds an era that both sides speak, beginning with the one that Hello prefers unless the server is known to refuse it.
-func (c *Conn) negotiate(ctx context.Context, known *Eras) error {
-	if c.hello.Prefers == upstream.Modern && !known.legacyOnly.Load() || known.modernOnly.Load() {
-		return c.modernFirst(ctx, known)
+// Run finds an era that both sides speak, beginning with the one that Hello prefers unless the server is known to refuse it.
+// Its errors are an *upstream.Error, with ErrEndedInDiscover beside it where that is why, or the cause of ctx.
+func (h *Handshake) Run(ctx context.Context) error {
+	if h.Hello.Prefers == upstream.Modern && !h.Eras.legacyOnly.Load() || h.Eras.modernOnly.Load() {
+		return h.modernFirst(ctx)
 	}
-	return c.legacyFirst(ctx, known)
+	return h.legacyFirst(ctx)
 }
 
 // legacyFirst begins with initialize, and asks to discover where a server refuses that as a modern one does.
-func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
-	refusal, err := c.initialize(ctx)
+func (h *Handshake) legacyFirst(ctx context.Context) error {
+	refusal, err := h.initialize(ctx)
 	switch {
 	case errors.Is(err, errLoose):
 	case err != nil:
-		known.mortal.Store(c.Err() != nil)
-		if known.namesOnly.Load() {
-			known.modernOnly.Store(true)
+		h.Eras.mortal.Store(h.Peer.Err() != nil)
+		if h.Eras.namesOnly.Load() {
+			h.Eras.modernOnly.Store(true)
 		}
 		return err
 	case refusal == nil:
@@ -67,7 +68,7 @@ func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
 	default:
 		err = refusal
 	}
-	info, _, again, discoverErr := c.discover(ctx)
+	info, _, again, discoverErr := h.discover(ctx)
 	switch {
 	case discoverErr != nil && errors.Is(err, errLoose), again != nil && errors.Is(err, errLoose):
 		return err
@@ -76,9 +77,9 @@ func (c *Conn) legacyFirst(ctx context.Context, known *Eras) error {
 	case again != nil:
 		return refusedBoth(refusal, again)
 	}
-	known.modern.Store(true)
-	known.modernOnly.Store(true)
-	c.know(info)
+	h.Eras.modern.Store(true)
+	h.Eras.modernOnly.Store(true)
+	h.Peer.Agree(info)
 	return nil
 }
 
@@ -88,22 +89,22 @@ func refusedBoth(initialize, discover *jsonrpc.Error) error {
 }
 
 // modernFirst begins with server/discover, and goes on with initialize where the server does not answer as a modern one.
-func (c *Conn) modernFirst(ctx context.Context, known *Eras) error {
-	refusal, err := c.tryDiscover(ctx, known)
+func (h *Handshake) modernFirst(ctx context.Context) error {
+	refusal, err := h.tryDiscover(ctx)
 	switch {
 	case err == nil && refusal == nil:
 		return nil
-	case c.Err() != nil && !known.modern.Load() && !known.mortal.Load():
+	case h.Peer.Err() != nil && !h.Eras.modern.Load() && !h.Eras.mortal.Load():
 		return errors.Join(ErrEndedInDiscover, err)
-	case err != nil && (c.Err() != nil || !saysLegacy(err)):
+	case err != nil && (h.Peer.Err() != nil || !saysLegacy(err)):
 		return err
 	case refusal != nil && !mayBeLegacy(refusal):
-		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", modernVersion, refusal.Code)
+		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", ModernVersion, refusal.Code)
 	}
-	known.modern.Store(false) // another server may have taken its place
-	known.modernOnly.Store(false)
-	known.namesOnly.Store(false)
-	again, err := c.initialize(ctx)
+	h.Eras.modern.Store(false) // another server may have taken its place
+	h.Eras.modernOnly.Store(false)
+	h.Eras.namesOnly.Store(false)
+	again, err := h.initialize(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -112,8 +113,8 @@ func (c *Conn) modernFirst(ctx context.Context, known *Eras) error {
 	case again != nil:
 		return upstream.Fail(registry.FailStart, again, "The server refused initialize with the JSON-RPC error %d.", again.Code)
 	}
-	if !known.modern.Load() {
-		known.legacyOnly.Store(true)
+	if !h.Eras.modern.Load() {
+		h.Eras.legacyOnly.Store(true)
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ var errSilent = errors.New("no answer to server/discover")
 
 // tryDiscover asks to discover, once more where the server wants another of its supported versions and that is the one. A
 // server that is not known to be modern is not waited for without end: what it says later counts for the next connection.
-func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, error) {
+func (h *Handshake) tryDiscover(ctx context.Context) (*jsonrpc.Error, error) {
 	type outcome struct {
 		info    upstream.Info
 		only    bool
@@ -136,30 +137,30 @@ func (c *Conn) tryDiscover(ctx context.Context, known *Eras) (*jsonrpc.Error, er
 	go func() {
 		defer cancel(nil)
 		var o outcome
-		o.info, o.only, o.refusal, o.err = c.discover(waiting)
-		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, modernVersion) {
-			o.info, o.only, o.refusal, o.err = c.discover(waiting)
+		o.info, o.only, o.refusal, o.err = h.discover(waiting)
+		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, ModernVersion) {
+			o.info, o.only, o.refusal, o.err = h.discover(waiting)
 		}
 		if o.err == nil && o.refusal == nil {
-			known.modern.Store(true)
-			known.namesOnly.Store(o.only)
-			known.legacyOnly.Store(false)
+			h.Eras.modern.Store(true)
+			h.Eras.namesOnly.Store(o.only)
+			h.Eras.legacyOnly.Store(false)
 			if !o.only {
-				known.modernOnly.Store(false)
+				h.Eras.modernOnly.Store(false)
 			}
 		}
 		answered <- o
 	}()
 	var silent <-chan time.Time
-	if !known.modern.Load() {
-		timer := time.NewTimer(c.opts.DiscoverTimeout)
+	if !h.Eras.modern.Load() {
+		timer := time.NewTimer(h.DiscoverTimeout)
 		defer timer.Stop()
 		silent = timer.C
 	}
 	select {
 	case o := <-answered:
 		if o.err == nil && o.refusal == nil {
-			c.know(o.info)
+			h.Peer.Agree(o.info)
 		}
 		return o.refusal, o.err
 	case <-silent:
@@ -182,7 +183,7 @@ func saysLegacy(err error) bool {
 // but for versions of which some are spoken here (2026-07-28, Compatibility).
 func mayBeLegacy(refusal *jsonrpc.Error) bool {
 	switch refusal.Code {
-	case codeHeaderMismatch, codeMissingCapability:
+	case upstream.CodeHeaderMismatch, codeMissingCapability:
 		return false
 	case codeUnsupportedVersion:
 		return slices.ContainsFunc(legacyVersions, func(v string) bool { return supports(refusal, v) })
@@ -206,7 +207,7 @@ func supports(refusal *jsonrpc.Error, version string) bool {
 func looksModern(e *jsonrpc.Error) bool {
 	switch e.Code {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
-		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+		upstream.CodeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
 		return true
 	}
 	return false
