@@ -20,8 +20,9 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -62,8 +63,8 @@ func Offline(doc *registry.Document, revision string, tools []byte, call Call, n
 			return unreadable(call.Tool, err), nil
 		}
 	}
-	decision := engine.Evaluate(pipeline.View(catalogue), policy.Call{
-		Method: pipeline.MethodCallTool, ProtocolVersion: protocolVersion, Tool: call.Tool, Arguments: call.Arguments, Now: now,
+	decision := engine.Evaluate(listing.View(catalogue), policy.Call{
+		Method: requests.MethodCallTool, ProtocolVersion: protocolVersion, Tool: call.Tool, Arguments: call.Arguments, Now: now,
 	}, engine.Trusted(now, now))
 	return rest.NewEvaluation(call.Tool, decision, true), nil
 }

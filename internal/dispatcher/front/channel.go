@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -114,7 +114,7 @@ func (c *channel) carry(ctx context.Context, run func(ctx context.Context)) {
 	c.closing = true
 	s := c.session
 	c.mu.Unlock()
-	c.cancel(pipeline.ErrGivenUp)
+	c.cancel(requests.ErrGivenUp)
 	if s != nil {
 		s.End()
 	}
@@ -265,7 +265,7 @@ func (c *channel) cancelModern(in *incoming) {
 	cancel := c.calls[id.Key()]
 	c.mu.Unlock()
 	if cancel != nil {
-		cancel(pipeline.ErrGivenUp)
+		cancel(requests.ErrGivenUp)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
@@ -85,7 +86,7 @@ func (h *Handler) guarded(next http.HandlerFunc) http.Handler {
 			w.Header().Set("Connection", "close") // so that the client's next connection finds another replica
 		}
 		if refusal := h.Guard.Check(r); refusal != nil {
-			h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, "", refusal)
+			h.Pipeline.RecordRefusal(requests.Caller{Address: edge.Address(r)}, "", refusal)
 			h.errorHTTP(w, refusal.Kind.HTTPLegacy(), refusal)
 			return
 		}

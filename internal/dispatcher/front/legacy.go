@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -131,13 +131,13 @@ func (h *Handler) notificationIn(s *session.Session, in *incoming) {
 		}
 	case "notifications/roots/list_changed":
 		if s.Can("roots") {
-			s.Notify(in.Method, pipeline.Forwardable(in.Message))
+			s.Notify(in.Method, requests.Forwardable(in.Message))
 		}
 	case "notifications/progress":
-		s.Notify(in.Method, pipeline.Forwardable(in.Message))
+		s.Notify(in.Method, requests.Forwardable(in.Message))
 	default:
 		if d := h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
-			s.Notify(in.Method, pipeline.Forwardable(in.Message))
+			s.Notify(in.Method, requests.Forwardable(in.Message))
 			return
 		}
 		h.Metrics.Dropped("unknown_notification")
@@ -178,8 +178,8 @@ func (h *Handler) withoutSession(in *incoming) {
 }
 
 // anonymous gives the source of a call without a session. Listing tools needs no connection at all.
-func (h *Handler) anonymous(method string) pipeline.Source {
-	if method == pipeline.MethodListTools {
+func (h *Handler) anonymous(method string) requests.Source {
+	if method == requests.MethodListTools {
 		return nil
 	}
 	return anonymousSource{h.Connections}

@@ -10,6 +10,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -72,12 +73,12 @@ func (h *Handler) subscribe(ctx context.Context, in *incoming, l *subscription.L
 	if err != nil {
 		return nil, nil, nil, pipeline.TransportRefusal(err, "")
 	}
-	claimed, label := pipeline.ClaimedClient(info)
+	claimed, label := requests.ClaimedClient(info)
 	for _, uri := range uris {
-		answer := h.Pipeline.Do(ctx, &pipeline.Request{
+		answer := h.Pipeline.Do(ctx, &requests.Request{
 			Call:   policy.Call{Method: "resources/subscribe", URI: uri, ProtocolVersion: modernVersion, Client: claimed},
 			Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'),
-			Caller: pipeline.Caller{Address: in.address, Client: label}, Trace: pipeline.NewTrace(""), Source: held{conn},
+			Caller: requests.Caller{Address: in.address, Client: label}, Trace: requests.NewTrace(""), Source: held{conn},
 		})
 		if answer.Result != nil {
 			had = append(had, uri)

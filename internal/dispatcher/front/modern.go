@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/mirror"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -35,12 +37,12 @@ const upstreamNone upstream.Era = ""
 // modernMethods are the requests of revision 2026-07-28 that are served, beside subscriptions/listen. ping, logging/setLevel and resources/subscribe
 // are no longer part of it.
 var modernMethods = []string{
-	"server/discover", pipeline.MethodListTools, pipeline.MethodCallTool, "resources/list", "resources/templates/list",
+	"server/discover", requests.MethodListTools, requests.MethodCallTool, "resources/list", "resources/templates/list",
 	"resources/read", "prompts/list", "prompts/get", "completion/complete",
 }
 
 // cacheable are the methods whose results carry cache hints.
-var cacheable = []string{"server/discover", pipeline.MethodListTools, "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+var cacheable = []string{"server/discover", requests.MethodListTools, "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
 
 // modern takes a message of revision 2026-07-28. A session id on it is ignored, and a client that goes away has cancelled it.
 func (h *Handler) modern(in *incoming) {
@@ -84,10 +86,10 @@ func (h *Handler) modern(in *incoming) {
 func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
 	refusal := mirror.CheckName(in.http.Header, in.Message)
 	catalogue := h.Pipeline.Discovery.Catalogue()
-	if refusal != nil || in.Method != pipeline.MethodCallTool || catalogue == nil {
+	if refusal != nil || in.Method != requests.MethodCallTool || catalogue == nil {
 		return refusal
 	}
-	tool, err := pipeline.View(catalogue).Lookup(call.Tool)
+	tool, err := listing.View(catalogue).Lookup(call.Tool)
 	if err != nil {
 		return nil
 	}
@@ -97,7 +99,7 @@ func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
 // givenUpWith ends with what brought a request, with the client's giving up as its cause.
 func givenUpWith(of context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(of))
-	stop := context.AfterFunc(of, func() { cancel(pipeline.ErrGivenUp) })
+	stop := context.AfterFunc(of, func() { cancel(requests.ErrGivenUp) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 

@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/response"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
@@ -60,7 +61,7 @@ type incoming struct {
 	modern  bool
 	session bool   // the message belongs to a session
 	begun   func() // called once a request can be cancelled; nil where nobody waits for that
-	request pipeline.Request
+	request requests.Request
 	call    session.Call
 }
 
@@ -157,13 +158,13 @@ func parseRefusal(in *incoming, err error) *policy.Refusal {
 
 // refuse answers a message that does not come as far as the pipeline, with a JSON-RPC error, and records that.
 func (h *Handler) refuse(in *incoming, refusal *policy.Refusal) {
-	h.Pipeline.RecordRefusal(pipeline.Caller{Address: in.address}, in.Method, refusal)
+	h.Pipeline.RecordRefusal(requests.Caller{Address: in.address}, in.Method, refusal)
 	h.sendError(in, refusal, "")
 }
 
 // refuseAs is refuse under an HTTP status that is not that of the refusal's kind.
 func (h *Handler) refuseAs(in *incoming, status int, refusal *policy.Refusal) {
-	h.Pipeline.RecordRefusal(pipeline.Caller{Address: in.address}, in.Method, refusal)
+	h.Pipeline.RecordRefusal(requests.Caller{Address: in.address}, in.Method, refusal)
 	h.send(in, status, jsonrpc.AppendError(nil, in.ID, refusal.JSONRPC(h.Pipeline.ServerName(), "")))
 }
 
@@ -213,18 +214,18 @@ func (h *Handler) sendResult(in *incoming, result []byte) {
 }
 
 // request is a client's request as the pipeline takes it. The refusal says what its params lack.
-func (h *Handler) request(in *incoming, version string, c session.Client) (*pipeline.Request, *policy.Refusal) {
-	call, refusal := pipeline.Describe(in.Message)
+func (h *Handler) request(in *incoming, version string, c session.Client) (*requests.Request, *policy.Refusal) {
+	call, refusal := requests.Describe(in.Message)
 	call.ProtocolVersion, call.Client = version, c.Claimed
 	traceparent, _ := jsonrpc.String(in.MetaMember("traceparent"))
 	request := &in.request
-	*request = pipeline.Request{
-		Call: call, Params: pipeline.Forwardable(in.Message), ID: in.ID.Raw(), Trace: pipeline.NewTrace(traceparent),
-		Caller: pipeline.Caller{Address: in.address, Client: c.Label},
-		Client: pipeline.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
+	*request = requests.Request{
+		Call: call, Params: requests.Forwardable(in.Message), ID: in.ID.Raw(), Trace: requests.NewTrace(traceparent),
+		Caller: requests.Caller{Address: in.address, Client: c.Label},
+		Client: requests.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
 	}
 	request.Trace.Ambient = in.header("Traceparent")
-	if in.Method == pipeline.MethodListTools {
+	if in.Method == requests.MethodListTools {
 		request.Cursor = in.Param("cursor")
 	}
 	if token := in.MetaMember("progressToken"); token != nil {
@@ -253,7 +254,7 @@ func (h *Handler) progressTo(r reply, token []byte) func([]byte) {
 }
 
 // do carries a request through the pipeline and answers the client.
-func (h *Handler) do(ctx context.Context, in *incoming, request *pipeline.Request) {
+func (h *Handler) do(ctx context.Context, in *incoming, request *requests.Request) {
 	if timer := in.reply.Patience(); timer != nil {
 		defer timer.Stop()
 	}

@@ -13,16 +13,15 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 	"toolgate.dev/toolgate/internal/registry"
 )
-
-// ErrGivenUp is the cause of a context whose request the client cancelled.
-var ErrGivenUp = errors.New("the client cancelled the request")
 
 // errTimeout is the cause of a context whose call took too long.
 var errTimeout = errors.New("no answer in time")
@@ -33,7 +32,7 @@ const defaultTimeout = 30 * time.Second
 // exchange is one request on its way.
 type exchange struct {
 	*Pipeline
-	*Request
+	*requests.Request
 	engine   *policy.Engine
 	trusted  bool
 	start    time.Time
@@ -80,11 +79,11 @@ func (h *holding) end() {
 }
 
 // Do carries out one request. It always answers. ctx ends with ErrGivenUp as its cause when the client cancels.
-func (p *Pipeline) Do(ctx context.Context, r *Request) Answer {
+func (p *Pipeline) Do(ctx context.Context, r *requests.Request) requests.Answer {
 	x := &exchange{Pipeline: p, Request: r, engine: p.engine.Load(), start: p.Now()}
 	x.beginSpan() //nolint:contextcheck // a span outlives its request where the call is parked
 	if !p.flight.Begin() {
-		return x.end(Answer{Refusal: Draining()})
+		return x.end(requests.Answer{Refusal: Draining()})
 	}
 	defer p.flight.End()
 	p.Metrics.CallStarted()
@@ -101,9 +100,9 @@ func Draining() *policy.Refusal {
 		Message: "This replica is shutting down and takes nothing new. Try again: another one answers."}
 }
 
-func (x *exchange) run(ctx context.Context) Answer {
+func (x *exchange) run(ctx context.Context) requests.Answer {
 	if x.engine == nil {
-		return Answer{Refusal: noDocument()}
+		return requests.Answer{Refusal: noDocument()}
 	}
 	x.Call.Now = x.start
 	x.trusted = x.Trusted(x.engine)
@@ -111,17 +110,17 @@ func (x *exchange) run(ctx context.Context) Answer {
 	waiting, refusal := x.resume()
 	switch {
 	case refusal != nil:
-		return Answer{Refusal: refusal}
+		return requests.Answer{Refusal: refusal}
 	case waiting != nil:
 		return x.proceed(ctx, waiting)
 	}
 	if x.held.place, refusal = x.callers.BeginCall(x.Caller.Address, x.Limits().MaxConcurrent); refusal != nil {
-		return Answer{Refusal: refusal}
+		return requests.Answer{Refusal: refusal}
 	}
 	if refusal = x.beginTool(); refusal != nil {
-		return Answer{Refusal: refusal}
+		return requests.Answer{Refusal: refusal}
 	}
-	if x.Call.Method == MethodListTools && x.Source == nil {
+	if x.Call.Method == requests.MethodListTools && x.Source == nil {
 		return x.list(x.Discovery.Catalogue())
 	}
 	if answer := x.decideEarly(ctx); answer != nil {
@@ -141,7 +140,7 @@ func (x *exchange) run(ctx context.Context) Answer {
 
 // beginTool counts a call under its tool's own limits, which every call costs, refused or not.
 func (x *exchange) beginTool() *policy.Refusal {
-	if x.Call.Method != MethodCallTool {
+	if x.Call.Method != requests.MethodCallTool {
 		return nil
 	}
 	tool, known := x.engine.Snapshot().Tool(x.Call.Tool)
@@ -155,9 +154,9 @@ func (x *exchange) beginTool() *policy.Refusal {
 
 // decideEarly decides on what discovery read, so that most refusals need no connection at all. A tool call that passes is
 // decided again when the connection lists other definitions.
-func (x *exchange) decideEarly(ctx context.Context) *Answer {
+func (x *exchange) decideEarly(ctx context.Context) *requests.Answer {
 	var catalogue *upstream.Catalogue
-	if x.Call.Method == MethodCallTool {
+	if x.Call.Method == requests.MethodCallTool {
 		if catalogue = x.Discovery.Catalogue(); catalogue == nil {
 			return nil
 		}
@@ -173,30 +172,30 @@ func (x *exchange) decide(catalogue *upstream.Catalogue) {
 	var view policy.View
 	x.decided = ""
 	if catalogue != nil {
-		view, x.decided = View(catalogue), catalogue.Digest
+		view, x.decided = listing.View(catalogue), catalogue.Digest
 	}
 	x.decision = x.engine.Decide(view, x.Call, x.trusted)
 }
 
 // over carries the request over a connection.
-func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) over(ctx context.Context, conn upstream.Conn) requests.Answer {
 	switch x.Call.Method {
-	case MethodListTools:
+	case requests.MethodListTools:
 		if x.decision.Refusal != nil {
-			return Answer{Refusal: x.decision.Refusal}
+			return requests.Answer{Refusal: x.decision.Refusal}
 		}
 		catalogue, err := conn.Catalogue(ctx)
 		if err != nil {
 			return x.failed(err)
 		}
 		return x.list(catalogue)
-	case MethodCallTool:
+	case requests.MethodCallTool:
 		return x.callTool(ctx, conn)
 	case methodListResources, methodListTemplates:
 		return x.listResources(ctx, conn)
 	default:
 		if refusal := x.recordStart(); refusal != nil {
-			return Answer{Refusal: refusal}
+			return requests.Answer{Refusal: refusal}
 		}
 		return x.forward(ctx, conn)
 	}
@@ -204,7 +203,7 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) Answer {
 
 // callTool decides by the connection's own catalogue, and carries the call out. After a mismatch of headers the catalogue is
 // another: the call is decided on by that one, and tried once more.
-func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) requests.Answer {
 	for again := false; ; again = true {
 		catalogue, err := conn.Catalogue(ctx)
 		if err != nil {
@@ -224,16 +223,16 @@ func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) Answer {
 }
 
 // call forwards a tool call that was let through.
-func (x *exchange) call(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) call(ctx context.Context, conn upstream.Conn) requests.Answer {
 	if refusal := x.recordStart(); refusal != nil {
-		return Answer{Refusal: refusal}
+		return requests.Answer{Refusal: refusal}
 	}
 	return x.checked(x.forward(ctx, conn))
 }
 
 // checked holds the result of a tool to its output schema.
-func (x *exchange) checked(answer Answer) Answer {
-	if answer.Result == nil || x.Call.Method != MethodCallTool {
+func (x *exchange) checked(answer requests.Answer) requests.Answer {
+	if answer.Result == nil || x.Call.Method != requests.MethodCallTool {
 		return answer
 	}
 	refusal, violations := x.engine.CheckResult(x.decision.Tool, answer.Result)
@@ -241,7 +240,7 @@ func (x *exchange) checked(answer Answer) Answer {
 		x.Metrics.Violated("result", v.Keyword)
 	}
 	if refusal != nil {
-		return Answer{Refusal: refusal, Era: x.era}
+		return requests.Answer{Refusal: refusal, Era: x.era}
 	}
 	return answer
 }
@@ -250,7 +249,7 @@ func (x *exchange) checked(answer Answer) Answer {
 func (x *exchange) timeout() time.Duration { return cmp.Or(x.decision.Timeout, defaultTimeout) }
 
 // forward sends the request and waits for the answer, no longer than the decision allows.
-func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) forward(ctx context.Context, conn upstream.Conn) requests.Answer {
 	x.beginForward(conn)
 	if x.questions != nil && x.era == upstream.Legacy {
 		return x.park(ctx, conn)
@@ -270,15 +269,15 @@ func (x *exchange) forward(ctx context.Context, conn upstream.Conn) Answer {
 }
 
 // answerOf is the answer that a reply of the server, or the lack of one, makes.
-func (x *exchange) answerOf(reply upstream.Reply, err error) Answer {
+func (x *exchange) answerOf(reply upstream.Reply, err error) requests.Answer {
 	switch {
 	case err == nil && !x.known(reply.Result):
-		return Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.SerializationError, Stage: policy.StageUpstream, Tool: x.Call.Tool,
+		return requests.Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.SerializationError, Stage: policy.StageUpstream, Tool: x.Call.Tool,
 			Reason: "ResultType", Message: "The server answered with a result of a type that is not known here, or with a task, which is not passed on."}}
 	case err == nil:
-		return Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
+		return requests.Answer{Result: reply.Result, Error: reply.Error, Era: x.era}
 	case errors.Is(err, errTimeout):
-		return Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.TimeoutError, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "Timeout",
+		return requests.Answer{Era: x.era, Refusal: &policy.Refusal{Kind: policy.TimeoutError, Stage: policy.StageUpstream, Tool: x.Call.Tool, Reason: "Timeout",
 			Message: fmt.Sprintf("The server did not answer %s within %s; the call was cancelled and may or may not have had an effect.", x.Call.Method, x.timeout())}}
 	default:
 		return x.failed(err)
@@ -286,11 +285,11 @@ func (x *exchange) answerOf(reply upstream.Reply, err error) Answer {
 }
 
 // failed is the answer where the server, or the way to it, failed.
-func (x *exchange) failed(err error) Answer {
-	if errors.Is(err, ErrGivenUp) || errors.Is(err, context.Canceled) {
-		return Answer{Cancelled: true, Era: x.era}
+func (x *exchange) failed(err error) requests.Answer {
+	if errors.Is(err, requests.ErrGivenUp) || errors.Is(err, context.Canceled) {
+		return requests.Answer{Cancelled: true, Era: x.era}
 	}
-	return Answer{Refusal: TransportRefusal(err, x.Call.Tool), Era: x.era}
+	return requests.Answer{Refusal: TransportRefusal(err, x.Call.Tool), Era: x.era}
 }
 
 // TransportRefusal tells a failure of the server, or of the way to it, in the words of the table of errors.
@@ -311,18 +310,18 @@ func TransportRefusal(err error, tool string) *policy.Refusal {
 }
 
 // end writes the record and the metrics of an answer, and ends its span.
-func (x *exchange) end(a Answer) Answer {
+func (x *exchange) end(a requests.Answer) requests.Answer {
 	outcome := x.outcome(a)
 	x.record(a, outcome)
 	x.endSpan(a, outcome)
 	return a
 }
 
-func (x *exchange) outcome(a Answer) audit.Outcome {
+func (x *exchange) outcome(a requests.Answer) audit.Outcome {
 	switch {
 	case a.Cancelled:
 		return audit.Cancelled
-	case a.Refusal != nil && a.Refusal.Kind == policy.TransportError && x.sent && x.Call.Method == MethodCallTool:
+	case a.Refusal != nil && a.Refusal.Kind == policy.TransportError && x.sent && x.Call.Method == requests.MethodCallTool:
 		return audit.Unknown // the way was lost while the call was under way
 	case a.Refusal != nil:
 		return refusalOutcome(a.Refusal)
@@ -332,7 +331,7 @@ func (x *exchange) outcome(a Answer) audit.Outcome {
 		return audit.InputRequired
 	case a.Error != nil:
 		return audit.Failed
-	case x.Call.Method == MethodCallTool && Failed(a.Result):
+	case x.Call.Method == requests.MethodCallTool && requests.Failed(a.Result):
 		return audit.ToolError
 	default:
 		return audit.Success

@@ -15,6 +15,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/features"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
@@ -76,13 +77,13 @@ func (x *exchange) note(outcome audit.Outcome) {
 
 // confirmable says whether the person at the client can be asked to confirm the request.
 func (x *exchange) confirmable() bool {
-	return x.engine.Snapshot().Document().Policy.Confirm.By == registry.ConfirmByCaller && takesInput(x.Call.Method) &&
+	return x.engine.Snapshot().Document().Policy.Confirm.By == registry.ConfirmByCaller && requests.TakesInput(x.Call.Method) &&
 		x.Client.Form && (x.Client.Rounds || x.Client.Asker != nil)
 }
 
 // settle ends the request where the decision does: with its refusal, with a question for the person at the client, or because
 // a confirmation was for something else. Nil lets it go on. again decides anew.
-func (x *exchange) settle(ctx context.Context, again func()) *Answer {
+func (x *exchange) settle(ctx context.Context, again func()) *requests.Answer {
 	refusal := x.decision.Refusal
 	switch {
 	case refusal == nil && x.confirmation != nil && x.confirmation.Definition != x.decision.Tool.Digest:
@@ -105,12 +106,12 @@ func (x *exchange) settle(ctx context.Context, again func()) *Answer {
 	return x.confirmNow(ctx, question, asked, again)
 }
 
-func (x *exchange) refused(refusal *policy.Refusal) *Answer {
-	return &Answer{Refusal: refusal, Era: x.era}
+func (x *exchange) refused(refusal *policy.Refusal) *requests.Answer {
+	return &requests.Answer{Refusal: refusal, Era: x.era}
 }
 
 // confirmNow asks the person while the request waits. Nothing counts that has changed until the answer.
-func (x *exchange) confirmNow(ctx context.Context, question input.Question, asked *input.Confirmation, again func()) *Answer {
+func (x *exchange) confirmNow(ctx context.Context, question input.Question, asked *input.Confirmation, again func()) *requests.Answer {
 	x.note(audit.ConfirmPending)
 	bounded, cancel := context.WithTimeout(ctx, x.confirmTTL())
 	defer cancel()

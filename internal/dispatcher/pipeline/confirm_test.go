@@ -13,6 +13,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -32,7 +33,7 @@ type retry struct {
 	noForm           bool
 }
 
-func (f *fixture) round(r retry) Answer {
+func (f *fixture) round(r retry) requests.Answer {
 	raw := func(s string) []byte {
 		if s == "" {
 			return nil
@@ -42,15 +43,15 @@ func (f *fixture) round(r retry) Answer {
 	if r.address == "" {
 		r.address = "10.0.0.1"
 	}
-	return f.Do(context.Background(), &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: r.tool, Arguments: []byte(r.arguments), ProtocolVersion: "2026-07-28"},
-		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, r.tool, r.arguments), Source: f, Caller: Caller{Address: r.address},
-		Client: Client{Capabilities: []byte(`{"elicitation":{}}`), Form: !r.noForm, Rounds: true, State: raw(r.state), Responses: raw(r.responses)},
+	return f.Do(context.Background(), &requests.Request{
+		Call:   policy.Call{Method: requests.MethodCallTool, Tool: r.tool, Arguments: []byte(r.arguments), ProtocolVersion: "2026-07-28"},
+		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, r.tool, r.arguments), Source: f, Caller: requests.Caller{Address: r.address},
+		Client: requests.Client{Capabilities: []byte(`{"elicitation":{}}`), Form: !r.noForm, Rounds: true, State: raw(r.state), Responses: raw(r.responses)},
 	})
 }
 
 // question gives the state, raw, and the text of an answer that asks for a confirmation.
-func question(t *testing.T, a Answer) (state, text string) {
+func question(t *testing.T, a requests.Answer) (state, text string) {
 	t.Helper()
 	raw, _ := jsonrpc.Member(a.Input, "requestState")
 	requests, _ := jsonrpc.Member(a.Input, "inputRequests")
@@ -226,15 +227,15 @@ func TestConfirmationWithinACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, confirmed)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			a := f.Do(ctx, &Request{
-				Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
-				Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
-				Client: Client{Form: true, Asker: askerFunc(func(ctx context.Context, method string, params []byte) upstream.Reply {
+			a := f.Do(ctx, &requests.Request{
+				Call:   policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
+				Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
+				Client: requests.Client{Form: true, Asker: askerFunc(func(ctx context.Context, method string, params []byte) upstream.Reply {
 					if method != "elicitation/create" || !strings.Contains(string(params), "remove") {
 						t.Errorf("asked %s %s", method, params)
 					}
 					if name == "the client goes" {
-						cancel(ErrGivenUp)
+						cancel(requests.ErrGivenUp)
 					}
 					return tc.answer(ctx, f, t)
 				})},
@@ -254,11 +255,11 @@ func TestConfirmationThatNobodyGives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, confirmed)
 		var progress []string
-		a := f.Do(t.Context(), &Request{
-			Call:   policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
-			Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: Caller{Address: "10.0.0.1"},
+		a := f.Do(t.Context(), &requests.Request{
+			Call:   policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
+			Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 			Progress: func(params []byte) { progress = append(progress, string(params)) },
-			Client: Client{Form: true, Asker: askerFunc(func(ctx context.Context, _ string, _ []byte) upstream.Reply {
+			Client: requests.Client{Form: true, Asker: askerFunc(func(ctx context.Context, _ string, _ []byte) upstream.Reply {
 				<-ctx.Done()
 				return upstream.Reply{Error: &jsonrpc.Error{}}
 			})},

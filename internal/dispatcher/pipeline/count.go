@@ -9,6 +9,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -24,7 +25,7 @@ func (x *exchange) toolLabel() string {
 }
 
 // failure is how the answer failed, as whoever asked is told.
-func (x *exchange) failure(a Answer, outcome audit.Outcome) metrics.Failure {
+func (x *exchange) failure(a requests.Answer, outcome audit.Outcome) metrics.Failure {
 	switch {
 	case outcome == audit.ToolError:
 		return metrics.Failure{Tool: true}
@@ -41,11 +42,11 @@ func (x *exchange) failure(a Answer, outcome audit.Outcome) metrics.Failure {
 	}
 }
 
-func (x *exchange) count(a Answer, outcome audit.Outcome, took time.Duration) {
+func (x *exchange) count(a requests.Answer, outcome audit.Outcome, took time.Duration) {
 	tool := x.toolLabel()
 	x.Metrics.Served(metrics.Operation{Method: x.Call.Method, Tool: tool, Failure: x.failure(a, outcome),
 		ProtocolVersion: x.Call.ProtocolVersion, Transport: metrics.TCP, Duration: took})
-	if x.Call.Method == MethodCallTool {
+	if x.Call.Method == requests.MethodCallTool {
 		x.Metrics.Invoked(tool, string(outcome))
 	}
 	for _, hit := range x.decision.Rules.Warnings {
@@ -77,7 +78,7 @@ func (p *Pipeline) countRefusal(r *policy.Refusal) {
 }
 
 // forwarded counts one request to the server, and ends its span.
-func (x *exchange) forwarded(a Answer, version string, took time.Duration) {
+func (x *exchange) forwarded(a requests.Answer, version string, took time.Duration) {
 	op := metrics.Operation{Method: x.Call.Method, Tool: x.toolLabel(), ProtocolVersion: version, Transport: x.transport(), Duration: took}
 	if a.Refusal != nil {
 		op.Failure.Code = a.Refusal.Kind.Code()

@@ -3,7 +3,10 @@
 
 package pipeline
 
-import "toolgate.dev/toolgate/internal/dispatcher/policy"
+import (
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
+	"toolgate.dev/toolgate/internal/dispatcher/policy"
+)
 
 // Evaluate says what would become of a call by what discovery read last. It is a dry run: nothing is sent or recorded.
 func (p *Pipeline) Evaluate(call policy.Call) policy.Decision {
@@ -13,8 +16,8 @@ func (p *Pipeline) Evaluate(call policy.Call) policy.Decision {
 	}
 	catalogue := p.Discovery.Catalogue()
 	if catalogue == nil {
-		return policy.Decision{Refusal: NotRead(), Stages: []policy.StageResult{}}
+		return policy.Decision{Refusal: listing.NotRead(), Stages: []policy.StageResult{}}
 	}
 	call.Now = p.Now()
-	return engine.Evaluate(View(catalogue), call, p.Trusted(engine))
+	return engine.Evaluate(listing.View(catalogue), call, p.Trusted(engine))
 }

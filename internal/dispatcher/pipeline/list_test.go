@@ -12,6 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestAListIsKeptAsLongAsItHolds(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Gating.HideBlocked = true })
 	list := func() string {
-		return string(f.Do(context.Background(), &Request{Call: policy.Call{Method: MethodListTools}}).Result)
+		return string(f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: requests.MethodListTools}}).Result)
 	}
 	first := list()
 	if !strings.Contains(first, `"echo"`) || strings.Contains(first, `"remove"`) {
@@ -53,7 +54,9 @@ func BenchmarkListThousand(b *testing.B) {
 	}
 	f.server.Cached = f.server.Catalogue()
 	f.apply(b, nil)
-	request := func() *Request { return &Request{Call: policy.Call{Method: MethodListTools}} }
+	request := func() *requests.Request {
+		return &requests.Request{Call: policy.Call{Method: requests.MethodListTools}}
+	}
 	if !bytes.Contains(f.Do(context.Background(), request()).Result, []byte("tool0499")) {
 		b.Fatal("the first page is not whole")
 	}

@@ -16,6 +16,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -25,7 +26,7 @@ const maxParked = 32
 
 // Why a call that waited is cancelled at its server.
 var (
-	errAbandoned    = fmt.Errorf("%w: it did not continue it in time", ErrGivenUp)
+	errAbandoned    = fmt.Errorf("%w: it did not continue it in time", requests.ErrGivenUp)
 	errNotContinued = errors.New("the request that continues it was refused")
 )
 
@@ -58,7 +59,7 @@ func (p *parked) abandon() {
 // continues in rounds.
 func (x *exchange) connect(ctx context.Context) (upstream.Conn, func(), error) {
 	c := &x.Client
-	if !c.Rounds || c.Dial == nil || !takesInput(x.Call.Method) || !features.Askable(c.Capabilities) {
+	if !c.Rounds || c.Dial == nil || !requests.TakesInput(x.Call.Method) || !features.Askable(c.Capabilities) {
 		return x.Source.Conn(ctx)
 	}
 	x.questions = parking.New(parking.Rules{
@@ -78,7 +79,7 @@ func (x *exchange) admit(event upstream.Event) ([]byte, *jsonrpc.Error) {
 		allowed = d.Policy.Client // as it is now
 	}
 	if verdict, _ := features.Judge(allowed, x.Client.Capabilities, event.Method, event.Params); verdict != features.Allowed {
-		refusal := NotAskable(event.Method)
+		refusal := requests.NotAskable(event.Method)
 		x.RecordRefusal(x.Caller, event.Method, refusal)
 		return nil, refusal.JSONRPC(x.ServerName(), x.Trace.ID)
 	}
@@ -86,7 +87,7 @@ func (x *exchange) admit(event upstream.Event) ([]byte, *jsonrpc.Error) {
 }
 
 // park makes the call in a way that outlives this request, should the server ask for something meanwhile.
-func (x *exchange) park(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) park(ctx context.Context, conn upstream.Conn) requests.Answer {
 	timeout := x.timeout()
 	call := upstream.Call{Method: x.Call.Method, Params: x.Params, Owner: x.Owner}
 	if x.Progress != nil {
@@ -107,7 +108,7 @@ func (x *exchange) park(ctx context.Context, conn upstream.Conn) Answer {
 }
 
 // await waits for the end of the call, or asks the client what the server asks.
-func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.Conn) Answer {
+func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.Conn) requests.Answer {
 	questions, reply, err := call.Wait(ctx, x.Progress)
 	if questions == nil {
 		return x.answerOf(reply, err)
@@ -116,7 +117,7 @@ func (x *exchange) await(ctx context.Context, call *parking.Call, conn upstream.
 	id := x.lot.Park(p, roundTTL)
 	if id == 0 {
 		call.Cancel(errNotContinued)
-		return Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many calls wait for input. Answer some, or try again in some minutes.")}
+		return requests.Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many calls wait for input. Answer some, or try again in some minutes.")}
 	}
 	x.held = holding{}
 	answer := x.giveOut(nil, questions, input.State{Parked: id, Keys: input.Keys(questions), Content: x.content()}, roundTTL)
@@ -139,15 +140,15 @@ func (x *exchange) unpark(state input.State) (*parked, *policy.Refusal) {
 	p, ok := x.lot.Take(state.Parked)
 	switch {
 	case !ok:
-		return nil, x.notTaken(keyState, errors.New("the call that it continues has ended; begin the request again without it"))
+		return nil, x.notTaken(requests.KeyState, errors.New("the call that it continues has ended; begin the request again without it"))
 	case state.Content != x.content():
-		return p, x.notTaken(keyState, errors.New("it continues a call with other arguments, which the server already works on"))
+		return p, x.notTaken(requests.KeyState, errors.New("it continues a call with other arguments, which the server already works on"))
 	}
 	return p, nil
 }
 
 // proceed continues a call that waited. It is decided again, under the policy of now: what is denied now is cancelled.
-func (x *exchange) proceed(ctx context.Context, p *parked) Answer {
+func (x *exchange) proceed(ctx context.Context, p *parked) requests.Answer {
 	x.held, x.era, x.startedAs, x.sent = p.held, p.conn.Info().Era, p.startedAs, true
 	p.held = holding{}
 	if answer := x.decideAgain(ctx, p.conn); answer != nil {
@@ -165,9 +166,9 @@ func (x *exchange) proceed(ctx context.Context, p *parked) Answer {
 }
 
 // decideAgain gives an answer where a call that waited may not go on.
-func (x *exchange) decideAgain(ctx context.Context, conn upstream.Conn) *Answer {
+func (x *exchange) decideAgain(ctx context.Context, conn upstream.Conn) *requests.Answer {
 	var catalogue *upstream.Catalogue
-	if x.Call.Method == MethodCallTool {
+	if x.Call.Method == requests.MethodCallTool {
 		var err error
 		if catalogue, err = conn.Catalogue(ctx); err != nil {
 			answer := x.failed(err)

@@ -13,6 +13,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -45,19 +46,19 @@ func parkedFixture(t *testing.T, change func(*registry.Document)) (*fixture, cha
 }
 
 // turn is one round of a call of plain by a client of revision 2026-07-28, given as state and responses, raw.
-func (f *fixture) turn(ctx context.Context, arguments, state, responses string, progress func([]byte)) Answer {
-	c := Client{Capabilities: []byte(`{"elicitation":{}}`), Form: true, Rounds: true, Dial: f.server.Session}
+func (f *fixture) turn(ctx context.Context, arguments, state, responses string, progress func([]byte)) requests.Answer {
+	c := requests.Client{Capabilities: []byte(`{"elicitation":{}}`), Form: true, Rounds: true, Dial: f.server.Session}
 	if state != "" {
 		c.State, c.Responses = []byte(state), []byte(responses)
 	}
-	return f.Do(ctx, &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: "plain", Arguments: []byte(arguments), ProtocolVersion: "2026-07-28"},
-		Params: fmt.Appendf(nil, `{"name":"plain","arguments":%s}`, arguments), Source: f, Caller: Caller{Address: "10.0.0.1"}, Client: c, Progress: progress,
+	return f.Do(ctx, &requests.Request{
+		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "plain", Arguments: []byte(arguments), ProtocolVersion: "2026-07-28"},
+		Params: fmt.Appendf(nil, `{"name":"plain","arguments":%s}`, arguments), Source: f, Caller: requests.Caller{Address: "10.0.0.1"}, Client: c, Progress: progress,
 	})
 }
 
 // inputOf gives state, raw, and key of what an answer asks for.
-func inputOf(t *testing.T, a Answer) (state, key string) {
+func inputOf(t *testing.T, a requests.Answer) (state, key string) {
 	t.Helper()
 	requests, _ := jsonrpc.Member(a.Input, "inputRequests")
 	for k := range jsonrpc.Members(requests) {
@@ -101,11 +102,11 @@ func TestParkedCallGoesOn(t *testing.T) {
 
 func TestParkedCallsThatEnd(t *testing.T) {
 	cases := map[string]struct {
-		do         func(t *testing.T, f *fixture, state, answer string) Answer
+		do         func(t *testing.T, f *fixture, state, answer string) requests.Answer
 		wantReason string
 		wantCause  string // of the call's end at the server
 	}{
-		"nobody continues it": {func(t *testing.T, f *fixture, state, answer string) Answer {
+		"nobody continues it": {func(t *testing.T, f *fixture, state, answer string) requests.Answer {
 			time.Sleep(roundTTL + time.Second) //nolint:forbidigo // the clock of the bubble
 			synctest.Wait()
 			if got := outcomes(f.audit.String()); !strings.Contains(got, "cancelled") {
@@ -113,22 +114,22 @@ func TestParkedCallsThatEnd(t *testing.T) {
 			}
 			return f.turn(t.Context(), `{}`, state, answer, nil)
 		}, "InvalidInput", "did not continue it in time"},
-		"other arguments": {func(t *testing.T, f *fixture, state, answer string) Answer {
+		"other arguments": {func(t *testing.T, f *fixture, state, answer string) requests.Answer {
 			return f.turn(t.Context(), `{"x":1}`, state, answer, nil)
 		}, "InvalidInput", "was refused"},
-		"policy denies it in the meantime": {func(t *testing.T, f *fixture, state, answer string) Answer {
+		"policy denies it in the meantime": {func(t *testing.T, f *fixture, state, answer string) requests.Answer {
 			f.apply(t, nil)
 			return f.turn(t.Context(), `{}`, state, answer, nil)
 		}, "Untrusted", "was refused"},
-		"policy wants a confirmation in the meantime": {func(t *testing.T, f *fixture, state, answer string) Answer {
+		"policy wants a confirmation in the meantime": {func(t *testing.T, f *fixture, state, answer string) requests.Answer {
 			f.apply(t, confirmed)
 			return f.turn(t.Context(), `{}`, state, answer, nil)
 		}, reasonVoid, "was refused"},
-		"the dispatcher ends": {func(t *testing.T, f *fixture, state, answer string) Answer {
+		"the dispatcher ends": {func(t *testing.T, f *fixture, state, answer string) requests.Answer {
 			f.Close()
 			return f.turn(t.Context(), `{}`, state, answer, nil)
 		}, "InvalidInput", "did not continue it in time"},
-		"the answers are no objects": {func(t *testing.T, f *fixture, state, _ string) Answer {
+		"the answers are no objects": {func(t *testing.T, f *fixture, state, _ string) requests.Answer {
 			a := f.turn(t.Context(), `{}`, state, `{"a":7}`, nil)
 			f.Close()
 			return a
@@ -165,13 +166,13 @@ func TestAClientThatGoesWhileItWaits(t *testing.T) {
 		f, ended := parkedFixture(t, trusted)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		state, _ := inputOf(t, f.turn(ctx, `{}`, "", "", nil))
-		cancel(ErrGivenUp)
+		cancel(requests.ErrGivenUp)
 		synctest.Wait()
 		if len(ended) > 0 {
 			t.Fatal("the end of a round has cancelled the call")
 		}
 		ctx, cancel = context.WithCancelCause(t.Context())
-		cancel(ErrGivenUp)
+		cancel(requests.ErrGivenUp)
 		if a := f.turn(ctx, `{}`, state, `{}`, nil); !a.Cancelled {
 			t.Errorf("%+v", a)
 		}

@@ -4,12 +4,12 @@
 // Package pipeline carries one request of a client through its stages: the caller's limits, policy, the server with its
 // time-out, the result's schema, and the record of it all. The MCP and the REST face call it alike.
 //
-// It owns the engine in force, the limits and the count of what is in flight. It knows no HTTP, and never imports
-// Kubernetes, the API or the launcher.
+// It owns the engine in force, the limits and the count of what is in flight. What a request is stands in requests, what
+// tools/list answers in listing; the steps of one exchange share its state, and so one package. It knows no HTTP, and never
+// imports Kubernetes, the API or the launcher.
 package pipeline
 
 import (
-	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/parking"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
@@ -26,13 +27,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
-
-// Source gives the connection that carries a request, and takes it back.
-type Source interface {
-	// Conn gives a connection and the function that gives it back, to be called once. The error is an *upstream.Error, or
-	// the cause of ctx.
-	Conn(ctx context.Context) (upstream.Conn, func(), error)
-}
 
 // Discovery is what is known of the server without asking it again.
 type Discovery interface {
@@ -62,7 +56,7 @@ type Pipeline struct {
 	tracer   atomic.Pointer[tracing.Tracer]
 	lastPoll atomic.Pointer[time.Time]
 	callers  *limits.Callers
-	lists    lists
+	lists    listing.Kept
 	flight   limits.Flight
 	vault    *input.Vault
 	lot      *parking.Lot[*parked]

@@ -20,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -73,14 +74,14 @@ func (f *fixture) Conn(ctx context.Context) (upstream.Conn, func(), error) {
 	return f.server.Anonymous(ctx)
 }
 
-func (f *fixture) call(tool, arguments string) Answer {
-	return f.Do(context.Background(), &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: tool, Arguments: []byte(arguments), ProtocolVersion: "2025-11-25"},
-		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, tool, arguments), Source: f, Caller: Caller{Address: "10.0.0.1"},
+func (f *fixture) call(tool, arguments string) requests.Answer {
+	return f.Do(context.Background(), &requests.Request{
+		Call:   policy.Call{Method: requests.MethodCallTool, Tool: tool, Arguments: []byte(arguments), ProtocolVersion: "2025-11-25"},
+		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, tool, arguments), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 	})
 }
 
-func reason(a Answer) string {
+func reason(a requests.Answer) string {
 	if a.Refusal == nil {
 		return ""
 	}
@@ -215,10 +216,10 @@ func TestReloadLosesNoCall(t *testing.T) {
 		return upstream.Reply{Result: []byte(`{"content":[]}`)}, nil
 	}
 	var calls sync.WaitGroup
-	answers := make(chan Answer, 8)
+	answers := make(chan requests.Answer, 8)
 	for range 8 {
 		calls.Go(func() {
-			r := &Request{Call: policy.Call{Method: MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`)},
+			r := &requests.Request{Call: policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`)},
 				Params: []byte(`{}`), Source: anonymous{f.server}}
 			answers <- f.Do(context.Background(), r)
 		})
@@ -254,7 +255,7 @@ func TestPages(t *testing.T) {
 	var names []string
 	var cursor []byte
 	for range 3 {
-		answer := f.Do(context.Background(), &Request{Call: policy.Call{Method: MethodListTools}, Cursor: cursor})
+		answer := f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: requests.MethodListTools}, Cursor: cursor})
 		tools, _ := jsonrpc.Member(answer.Result, "tools")
 		for tool := range jsonrpc.Elements(tools) {
 			name, _ := jsonrpc.Member(tool, "name")
@@ -264,39 +265,5 @@ func TestPages(t *testing.T) {
 	}
 	if len(names) != 1201 || cursor != nil || names[0] != `"tool0000"` || names[1200] != `"tool1200"` {
 		t.Errorf("%d tools, next %s", len(names), cursor)
-	}
-}
-
-func TestForwardable(t *testing.T) {
-	cases := map[string]struct{ params, want string }{
-		"nothing of the protocol's": {`{"name": "a","_meta":{"x":1}}`, `{"name": "a","_meta":{"x":1}}`},
-		"the protocol's own keys": {`{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","x": 1.0}}`,
-			`{"name":"a","_meta":{"x": 1.0}}`},
-		"nothing else is left": {`{"name":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, `{"name":"a"}`},
-		"a wish for a task":    {`{"name":"a","task":{"ttl":1},"arguments":{ }}`, `{"name":"a","arguments":{ }}`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+tc.params+`}`), jsonrpc.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(Forwardable(&m)); got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestTrace(t *testing.T) {
-	good := "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	if got := NewTrace(good); got != (Trace{ID: "0af7651916cd43dd8448eb211c80319c", Parent: "b7ad6b7169203331", Context: good}) {
-		t.Errorf("got %+v", got)
-	}
-	for _, bad := range []string{"", "00-0-0-01", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-		"00-00000000000000000000000000000000-b7ad6b7169203331-01", strings.ToUpper(good)} {
-		if got := NewTrace(bad); len(got.ID) != 32 || got.Parent != "" {
-			t.Errorf("%q: got %+v, want a new trace", bad, got)
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -18,7 +19,7 @@ import (
 // of the same request is not started anew.
 func (x *exchange) recordStart() *policy.Refusal {
 	block := x.mustRecord()
-	if x.startedAs != 0 || !block && (x.Call.Method != MethodCallTool || x.decision.Effective.ReadOnly) {
+	if x.startedAs != 0 || !block && (x.Call.Method != requests.MethodCallTool || x.decision.Effective.ReadOnly) {
 		return nil
 	}
 	r := x.base(audit.Started)
@@ -56,7 +57,7 @@ func (x *exchange) mustRecord() bool {
 func (x *exchange) base(outcome audit.Outcome) audit.Record {
 	r := audit.Record{
 		Time: x.Now().UTC(), TraceID: x.Trace.ID, Span: x.Trace.Span, Parent: x.Trace.Parent,
-		Caller: x.Caller.name(), Client: x.Caller.Client,
+		Caller: x.Caller.Name(), Client: x.Caller.Client,
 		Server: x.ServerName(), Method: x.Call.Method, Tool: x.Call.Tool, Outcome: outcome,
 		ToolDigest: x.decision.Tool.Digest,
 	}
@@ -69,14 +70,14 @@ func (x *exchange) base(outcome audit.Outcome) audit.Record {
 // ofConsequence says which requests are recorded even where they succeed.
 func (x *exchange) ofConsequence() bool {
 	switch x.Call.Method {
-	case MethodCallTool, "resources/read", "prompts/get":
+	case requests.MethodCallTool, "resources/read", "prompts/get":
 		return true
 	default:
 		return false
 	}
 }
 
-func (x *exchange) record(a Answer, outcome audit.Outcome) {
+func (x *exchange) record(a requests.Answer, outcome audit.Outcome) {
 	now := x.Now()
 	x.count(a, outcome, now.Sub(x.start))
 	if outcome == audit.Success && !x.ofConsequence() {
@@ -99,27 +100,27 @@ func (x *exchange) record(a Answer, outcome audit.Outcome) {
 
 // RecordRefusal records and counts the refusal of a message that never became a request: one that is no strict JSON, has
 // the wrong headers, or asks of a client what policy denies.
-func (p *Pipeline) RecordRefusal(c Caller, method string, refusal *policy.Refusal) {
+func (p *Pipeline) RecordRefusal(c requests.Caller, method string, refusal *policy.Refusal) {
 	p.countRefusal(refusal)
 	p.write(audit.Record{
-		Time: p.Now().UTC(), TraceID: NewTrace("").ID, Caller: c.name(), Client: c.Client, Server: p.ServerName(),
+		Time: p.Now().UTC(), TraceID: requests.NewTrace("").ID, Caller: c.Name(), Client: c.Client, Server: p.ServerName(),
 		Method: method, Tool: refusal.Tool, Outcome: refusalOutcome(refusal), Kind: refusal.Kind, Reason: refusal.Reason, Rule: refusal.Rule,
 	})
 }
 
 // RecordAsk records a request of the server to a client: the caller here is who was asked, and trace that of the client's
 // request that it belongs to, nil if none is known.
-func (p *Pipeline) RecordAsk(c Caller, trace *Trace, event upstream.Event, reply upstream.Reply, asked time.Time) {
+func (p *Pipeline) RecordAsk(c requests.Caller, trace *requests.Trace, event upstream.Event, reply upstream.Reply, asked time.Time) {
 	now := p.Now()
 	r := audit.Record{
-		Time: now.UTC(), Caller: c.name(), Client: c.Client, Server: p.ServerName(), Method: event.Method,
+		Time: now.UTC(), Caller: c.Name(), Client: c.Client, Server: p.ServerName(), Method: event.Method,
 		Outcome: audit.Success, Duration: milliseconds(now.Sub(asked)),
 		ArgumentsDigest: p.Audit.Digest(event.Params), ArgumentsBytes: len(event.Params),
 		ResultDigest: p.Audit.Digest(reply.Result), ResultBytes: len(reply.Result),
 	}
 	traceID, span := p.asked(c, trace, event.Method, &reply, asked)
 	if trace == nil {
-		trace = &Trace{ID: cmp.Or(traceID, NewTrace("").ID)}
+		trace = &requests.Trace{ID: cmp.Or(traceID, requests.NewTrace("").ID)}
 	}
 	r.TraceID, r.Span, r.Parent = trace.ID, span, cmp.Or(trace.Span, trace.Parent)
 	if reply.Error != nil {

@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
@@ -68,7 +69,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 			f := newFixture(t, tc.change)
 			call := tc.request
 			if call.Method == "" {
-				call.Method = MethodCallTool
+				call.Method = requests.MethodCallTool
 			}
 			if call.ProtocolVersion == "" {
 				call.ProtocolVersion = "2025-11-25"
@@ -80,7 +81,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 				}
 				defer place.End()
 			}
-			answer := f.Do(context.Background(), &Request{Call: call, Params: []byte(`{}`), Source: f, Caller: Caller{Address: "10.0.0.1"}})
+			answer := f.Do(context.Background(), &requests.Request{Call: call, Params: []byte(`{}`), Source: f, Caller: requests.Caller{Address: "10.0.0.1"}})
 			if answer.Refusal == nil || answer.Refusal.Kind != tc.wantKind {
 				t.Fatalf("got %+v, want a refusal of kind %s", answer, tc.wantKind)
 			}
@@ -95,7 +96,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 	}
 	t.Run("a message that never became a request", func(t *testing.T) {
 		f := newFixture(t, nil)
-		f.RecordRefusal(Caller{}, "tools/call", &policy.Refusal{Kind: policy.ParseError, Stage: policy.StageParse, Reason: "NotStrictJSON"})
+		f.RecordRefusal(requests.Caller{}, "tools/call", &policy.Refusal{Kind: policy.ParseError, Stage: policy.StageParse, Reason: "NotStrictJSON"})
 		if got := outcomes(f.audit.String()); got != "rejected" {
 			t.Errorf("recorded as %s", got)
 		}
@@ -135,12 +136,12 @@ func TestWhatMustBeRecordedIsNotDoneUnrecorded(t *testing.T) {
 				trusted(d)
 				d.Policy.Audit.OnFailure = tc.onFailure
 			})
-			do := func() Answer {
+			do := func() requests.Answer {
 				if tc.tool != "" {
 					return f.call(tc.tool, tc.args)
 				}
-				return f.Do(context.Background(), &Request{Call: policy.Call{Method: "resources/read", URI: "x:y"}, Params: []byte(`{"uri":"x:y"}`),
-					Source: f, Caller: Caller{Address: "10.0.0.1"}})
+				return f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: "resources/read", URI: "x:y"}, Params: []byte(`{"uri":"x:y"}`),
+					Source: f, Caller: requests.Caller{Address: "10.0.0.1"}})
 			}
 			f.audit.down = true
 			answer := do()
@@ -211,7 +212,7 @@ func TestACallWhoseServerDiesHasAnUnknownOutcome(t *testing.T) {
 
 func TestWhatAClientIsAskedIsRecorded(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Audit = registry.Audit{Arguments: true, Results: true} })
-	f.RecordAsk(Caller{Address: "10.0.0.1"}, &Trace{ID: "t", Parent: "p", Span: "s"}, upstream.Event{Method: "elicitation/create", Params: []byte(`{"message":"?","password":"x"}`)},
+	f.RecordAsk(requests.Caller{Address: "10.0.0.1"}, &requests.Trace{ID: "t", Parent: "p", Span: "s"}, upstream.Event{Method: "elicitation/create", Params: []byte(`{"message":"?","password":"x"}`)},
 		upstream.Reply{Result: []byte(`{"action":"accept"}`)}, f.now.Add(-time.Second))
 	records := f.written(t)
 	if len(records) != 1 || string(records[0].Arguments) != `{"message":"?","password":"(redacted)"}` || string(records[0].Result) != `{"action":"accept"}` ||

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -22,21 +23,21 @@ const (
 const resourceNotFound = -32002
 
 // own answers what asks for a resource of the dispatcher's scheme: no server is ever asked for one. Nil is not for us.
-func (x *exchange) own() *Answer {
+func (x *exchange) own() *requests.Answer {
 	if x.Call.URI == "" || !domainmodel.Own(x.Call.URI) {
 		return nil
 	}
 	if x.Call.Method == methodReadResource {
 		if result, ok := x.Model.Read(x.Call.URI); ok {
-			return &Answer{Result: result}
+			return &requests.Answer{Result: result}
 		}
-		return &Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "There is no such resource; resources/list names those that there are."}}
+		return &requests.Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "There is no such resource; resources/list names those that there are."}}
 	}
-	return &Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "This resource can be read, and not subscribed to."}}
+	return &requests.Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "This resource can be read, and not subscribed to."}}
 }
 
 // listResources forwards a list and puts the dispatcher's own resources into it. Of a server without resources it asks nothing.
-func (x *exchange) listResources(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) listResources(ctx context.Context, conn upstream.Conn) requests.Answer {
 	key := "resources"
 	if x.Call.Method == methodListTemplates {
 		key = "resourceTemplates"
@@ -44,10 +45,10 @@ func (x *exchange) listResources(ctx context.Context, conn upstream.Conn) Answer
 	cursor, paged := jsonrpc.Member(x.Params, "cursor")
 	first := !paged || jsonrpc.IsNull(cursor)
 	if _, has := jsonrpc.Member(conn.Info().Capabilities, "resources"); !has && x.Model.Offered() {
-		return Answer{Result: x.Model.Listed(nil, key, first), Era: x.era}
+		return requests.Answer{Result: x.Model.Listed(nil, key, first), Era: x.era}
 	}
 	if refusal := x.recordStart(); refusal != nil {
-		return Answer{Refusal: refusal}
+		return requests.Answer{Refusal: refusal}
 	}
 	answer := x.forward(ctx, conn)
 	if answer.Result != nil {

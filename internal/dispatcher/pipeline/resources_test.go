@@ -12,13 +12,14 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/domainmodel"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-func (f *fixture) resource(method, uri string) Answer {
-	return f.Do(context.Background(), &Request{
+func (f *fixture) resource(method, uri string) requests.Answer {
+	return f.Do(context.Background(), &requests.Request{
 		Call: policy.Call{Method: method, URI: uri, ProtocolVersion: "2025-11-25"}, Params: []byte(`{"uri":"` + uri + `"}`),
-		Source: f, Caller: Caller{Address: "10.0.0.1"},
+		Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -36,7 +37,7 @@ const (
 func (x *exchange) owner() input.Owner {
 	c := x.Call.Caller
 	return input.Owner{
-		Caller: strings.Join([]string{x.Caller.name(), c.Kind, c.Namespace, c.Name}, "|"),
+		Caller: strings.Join([]string{x.Caller.Name(), c.Kind, c.Namespace, c.Name}, "|"),
 		Method: x.Call.Method, Name: cmp.Or(x.Call.Tool, x.Call.Name, x.Call.URI),
 	}
 }
@@ -57,12 +58,12 @@ func (x *exchange) content() string {
 
 // resume opens what a request brings that continues another. It gives the call that waits for it, nil if there is none.
 func (x *exchange) resume() (*parked, *policy.Refusal) {
-	if !x.Client.Rounds || !takesInput(x.Call.Method) {
+	if !x.Client.Rounds || !requests.TakesInput(x.Call.Method) {
 		return nil, nil
 	}
 	answers, err := input.ReadAnswers(x.Client.Responses)
 	if err != nil {
-		return nil, x.notTaken(keyResponses, err)
+		return nil, x.notTaken(requests.KeyResponses, err)
 	}
 	x.answers = answers
 	if x.Client.State == nil {
@@ -71,7 +72,7 @@ func (x *exchange) resume() (*parked, *policy.Refusal) {
 	text, _ := jsonrpc.String(x.Client.State)
 	state, err := x.vault.Redeem(x.owner(), text)
 	if err != nil {
-		return nil, x.notTaken(keyState, err)
+		return nil, x.notTaken(requests.KeyState, err)
 	}
 	x.state = &state
 	waiting, refusal := x.unpark(state)
@@ -93,7 +94,7 @@ func (x *exchange) notTaken(member string, err error) *policy.Refusal {
 // the server of that which the client sent back. What a client answers without a state is as the server's own business as
 // its arguments are.
 func (x *exchange) continued() []byte {
-	params := x.Client.introduced(x.Params)
+	params := x.Client.Introduced(x.Params)
 	answers := input.Answers{}
 	for key, answer := range x.answers {
 		if !strings.HasPrefix(key, input.Prefix) && (x.state == nil || slices.Contains(x.state.Keys, key)) {
@@ -108,7 +109,7 @@ func (x *exchange) continued() []byte {
 }
 
 // rounds sends the request, and again with what the server asks for, until it answers or the client has to go on.
-func (x *exchange) rounds(ctx context.Context, conn upstream.Conn) Answer {
+func (x *exchange) rounds(ctx context.Context, conn upstream.Conn) requests.Answer {
 	call := upstream.Call{Method: x.Call.Method, Params: x.Params, Progress: x.Progress, Owner: x.Owner}
 	if x.era == upstream.Modern {
 		call.Params = x.continued()
@@ -121,7 +122,7 @@ func (x *exchange) rounds(ctx context.Context, conn upstream.Conn) Answer {
 		round, refusal := x.read(answer.Result)
 		switch {
 		case refusal != nil:
-			return Answer{Refusal: refusal, Era: x.era}
+			return requests.Answer{Refusal: refusal, Era: x.era}
 		case x.Client.Rounds:
 			return x.giveOut(answer.Result, round.Questions, input.State{Server: round.State, Keys: input.Keys(round.Questions)}, roundTTL)
 		}
@@ -130,11 +131,11 @@ func (x *exchange) rounds(ctx context.Context, conn upstream.Conn) Answer {
 		case ctx.Err() != nil:
 			return x.answerOf(upstream.Reply{}, context.Cause(ctx))
 		case refusal != nil:
-			return Answer{Refusal: refusal, Era: x.era}
+			return requests.Answer{Refusal: refusal, Era: x.era}
 		}
-		call.Params = input.Continue(x.Client.introduced(x.Params), answers, round.State)
+		call.Params = input.Continue(x.Client.Introduced(x.Params), answers, round.State)
 	}
-	return Answer{Era: x.era, Refusal: x.badRound(fmt.Sprintf("it asked for input more than %d times", maxRounds))}
+	return requests.Answer{Era: x.era, Refusal: x.badRound(fmt.Sprintf("it asked for input more than %d times", maxRounds))}
 }
 
 // read reads what the server asks for and holds it to policy: all of it may reach the client, or nothing does.
@@ -180,15 +181,15 @@ func (x *exchange) cannotAsk(method string, required []byte) *policy.Refusal {
 func (x *exchange) allowed() registry.Client { return x.engine.Snapshot().Document().Policy.Client }
 
 // giveOut asks the client in a result. What else the server's own result says stays in it.
-func (x *exchange) giveOut(result []byte, questions []input.Question, state input.State, ttl time.Duration) Answer {
+func (x *exchange) giveOut(result []byte, questions []input.Question, state input.State, ttl time.Duration) requests.Answer {
 	if state.Confirmation == nil {
 		state.Confirmation = x.confirmation
 	}
 	sealed, err := x.vault.Seal(x.owner(), state, ttl)
 	if err != nil {
-		return Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many requests wait for input. Answer some, or try again in some minutes.")}
+		return requests.Answer{Era: x.era, Refusal: limits.Refuse("InputPending", "Too many requests wait for input. Answer some, or try again in some minutes.")}
 	}
-	return Answer{Input: input.Result(result, questions, sealed), Era: x.era}
+	return requests.Answer{Input: input.Result(result, questions, sealed), Era: x.era}
 }
 
 // askAll asks the client at once, all questions beside each other, while the call's time-out stands still.

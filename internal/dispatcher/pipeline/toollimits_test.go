@@ -10,6 +10,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -46,9 +47,9 @@ func TestAToolMayBeCalledSoOftenByEachCaller(t *testing.T) {
 	if a := f.call("plain", `{}`); reason(a) == "RequestsPerMinute" {
 		t.Error("another tool pays for it")
 	}
-	other := f.Do(context.Background(), &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
-		Params: []byte(`{"name":"echo","arguments":{"text":"x"}}`), Source: f, Caller: Caller{Address: "10.0.0.2"},
+	other := f.Do(context.Background(), &requests.Request{
+		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
+		Params: []byte(`{"name":"echo","arguments":{"text":"x"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.2"},
 	})
 	if other.Refusal != nil {
 		t.Errorf("another caller pays for it: %+v", other.Refusal)

@@ -10,6 +10,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -44,7 +45,7 @@ func (x *exchange) beginSpan() {
 
 // asked makes the span of a request of the server to a client, below that of the client's request that it belongs to, and gives
 // its ids; they are empty where no spans are made.
-func (p *Pipeline) asked(c Caller, trace *Trace, method string, reply *upstream.Reply, start time.Time) (traceID, spanID string) {
+func (p *Pipeline) asked(c requests.Caller, trace *requests.Trace, method string, reply *upstream.Reply, start time.Time) (traceID, spanID string) {
 	q := tracing.Question{Method: metrics.KnownMethod(method), Client: c.Address, Start: start, End: tracing.Ending{At: p.Now()}}
 	if trace != nil && trace.Span != "" {
 		q.TraceID, q.Parent, q.Sampled = trace.ID, trace.Span, trace.Sampled
@@ -73,7 +74,7 @@ func (x *exchange) beginForward(conn upstream.Conn) {
 }
 
 // ending tells an answer as a span's end.
-func (x *exchange) ending(a Answer, f metrics.Failure) tracing.Ending {
+func (x *exchange) ending(a requests.Answer, f metrics.Failure) tracing.Ending {
 	e := tracing.Ending{At: x.Now()}
 	if f == (metrics.Failure{}) {
 		return e
@@ -92,7 +93,7 @@ func (x *exchange) ending(a Answer, f metrics.Failure) tracing.Ending {
 	return e
 }
 
-func (x *exchange) endSpan(a Answer, outcome audit.Outcome) {
+func (x *exchange) endSpan(a requests.Answer, outcome audit.Outcome) {
 	if x.span != nil {
 		x.span.End(x.ending(a, x.failure(a, outcome)))
 	}

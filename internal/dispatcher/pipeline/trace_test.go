@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 )
@@ -23,10 +24,10 @@ const (
 	sentParent = "00-" + sentTrace + "-b7ad6b7169203331-01"
 )
 
-func (f *fixture) traced(params, parent string) (*Request, Answer) {
-	r := &Request{
-		Call:   policy.Call{Method: MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
-		Params: []byte(params), ID: []byte("1"), Trace: NewTrace(parent), Source: f, Caller: Caller{Address: "10.0.0.1"},
+func (f *fixture) traced(params, parent string) (*requests.Request, requests.Answer) {
+	r := &requests.Request{
+		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
+		Params: []byte(params), ID: []byte("1"), Trace: requests.NewTrace(parent), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 	}
 	return r, f.Do(context.Background(), r)
 }
@@ -86,7 +87,7 @@ func TestSpansAreTheParentsOfWhatIsForwarded(t *testing.T) {
 		t.Errorf("the server received %s, recorded is trace %s", f.server.Received(), second.TraceID)
 	}
 	f.call("remove", `{"path":"/"}`) // refused: a span of its own, and none to the server
-	f.RecordAsk(Caller{}, &request.Trace, upstream.Event{Method: "roots/list"}, upstream.Reply{Result: []byte("{}")}, f.now)
+	f.RecordAsk(requests.Caller{}, &request.Trace, upstream.Event{Method: "roots/list"}, upstream.Reply{Result: []byte("{}")}, f.now)
 	if asked := f.written(t)[len(f.written(t))-1]; asked.TraceID != sentTrace || asked.Parent != record.Span || len(asked.Span) != 16 {
 		t.Errorf("what a server asks is recorded as %+v", asked)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -37,7 +37,7 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request) (call policy.
 		h.invalid(w, r, policy.ParseError, err.Error())
 		return policy.Call{}, false
 	}
-	call = policy.Call{Method: pipeline.MethodCallTool, ProtocolVersion: protocolVersion}
+	call = policy.Call{Method: requests.MethodCallTool, ProtocolVersion: protocolVersion}
 	name, named := "", false
 	for key, value := range jsonrpc.Members(body) {
 		switch key {
@@ -72,9 +72,9 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 	if call.Arguments != nil {
 		params = append(append(params, `,"arguments":`...), call.Arguments...)
 	}
-	request := &pipeline.Request{
+	request := &requests.Request{
 		Call: call, Params: append(params, '}'), Source: h.Anonymous,
-		Caller: pipeline.Caller{Address: edge.Address(r)}, Trace: pipeline.NewTrace(r.Header.Get("Traceparent")),
+		Caller: requests.Caller{Address: edge.Address(r)}, Trace: requests.NewTrace(r.Header.Get("Traceparent")),
 	}
 	request.Trace.State = r.Header.Get("Tracestate")
 	answer := h.Pipeline.Do(context.WithoutCancel(r.Context()), request)
@@ -139,7 +139,7 @@ func appendOrNull(out, raw []byte) []byte {
 func resultOf(result []byte) toolResult {
 	content, _ := jsonrpc.Member(result, "content")
 	structured, _ := jsonrpc.Member(result, "structuredContent")
-	if pipeline.Failed(result) {
+	if requests.Failed(result) {
 		return failure(toolFailed, texts(content), plainData(content, structured))
 	}
 	data := plainData(content, structured)

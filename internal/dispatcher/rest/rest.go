@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -32,7 +33,7 @@ type Health struct {
 type Config struct {
 	Pipeline *pipeline.Pipeline
 	// Anonymous gives the connection of one call.
-	Anonymous pipeline.Source
+	Anonymous requests.Source
 	Health    func() Health
 	Guard     *edge.Guard
 	Log       *slog.Logger
@@ -114,14 +115,14 @@ type errorDetails struct {
 
 // reject answers what does not come as far as the pipeline, and records that.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, status int, refusal *policy.Refusal) {
-	h.Pipeline.RecordRefusal(pipeline.Caller{Address: edge.Address(r)}, r.Method+" "+r.URL.Path, refusal)
+	h.Pipeline.RecordRefusal(requests.Caller{Address: edge.Address(r)}, r.Method+" "+r.URL.Path, refusal)
 	h.fail(w, r, status, refusal, "")
 }
 
 // fail answers with a REST error.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, refusal *policy.Refusal, traceID string) {
 	if traceID == "" {
-		traceID = pipeline.NewTrace(r.Header.Get("Traceparent")).ID
+		traceID = requests.NewTrace(r.Header.Get("Traceparent")).ID
 	}
 	h.write(w, status, errorBody{errorObject{
 		Code: codes[refusal.Kind], Message: refusal.Message, TraceID: traceID, Timestamp: h.Now().UTC().Format(time.RFC3339Nano),

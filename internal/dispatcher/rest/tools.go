@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
 
@@ -34,8 +34,8 @@ type metadata struct {
 	CacheTTL     int     `json:"cache_ttl"`
 }
 
-// listing is the shape of GET /api/mcp/tools.
-type listing struct {
+// toolList is the shape of GET /api/mcp/tools.
+type toolList struct {
 	Tools []record `json:"tools"`
 }
 
@@ -43,7 +43,7 @@ type listing struct {
 func (h *Handler) records() ([]record, *policy.Refusal) {
 	doc, catalogue := h.Pipeline.Document(), h.Pipeline.Discovery.Catalogue()
 	if doc == nil || catalogue == nil {
-		return nil, pipeline.NotRead()
+		return nil, listing.NotRead()
 	}
 	listed := h.Pipeline.Listing(catalogue)
 	records := make([]record, 0, len(listed))
@@ -80,7 +80,7 @@ func (h *Handler) tools(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, refusal.Kind.HTTPREST(), refusal)
 		return
 	}
-	h.write(w, http.StatusOK, listing{Tools: records})
+	h.write(w, http.StatusOK, toolList{Tools: records})
 }
 
 func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {

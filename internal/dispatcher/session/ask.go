@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/features"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
@@ -37,12 +37,12 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 	if event.Method == "ping" {
 		return upstream.Reply{Result: []byte("{}")}
 	}
-	caller := pipeline.Caller{Address: s.address, Client: s.Client.Label}
+	caller := requests.Caller{Address: s.address, Client: s.Client.Label}
 	if refusal := s.mayAsk(event); refusal != nil {
 		s.all.Pipeline.RecordRefusal(caller, event.Method, refusal)
 		return upstream.Reply{Error: refusal.JSONRPC(s.all.Pipeline.ServerName(), "")}
 	}
-	var trace *pipeline.Trace
+	var trace *requests.Trace
 	if owner != nil {
 		defer owner.Deadline.Hold()()
 		trace = owner.Trace
@@ -159,7 +159,7 @@ func (s *Session) mayAsk(event upstream.Event) *policy.Refusal {
 	if verdict == features.Allowed {
 		return nil
 	}
-	return pipeline.NotAskable(event.Method)
+	return requests.NotAskable(event.Method)
 }
 
 // Can says whether the client declared a capability that policy left it.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"toolgate.dev/toolgate/internal/dispatcher/features"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
@@ -36,6 +36,6 @@ func ClientOf(initialize *jsonrpc.Message, allowed registry.Client) Client {
 // NewClient is a client of these capabilities and clientInfo, both raw and nil if absent.
 func NewClient(capabilities, info []byte, allowed registry.Client) Client {
 	c := Client{Capabilities: features.Strip(capabilities, allowed), Form: features.Form(capabilities), Info: info}
-	c.Claimed, c.Label = pipeline.ClaimedClient(info)
+	c.Claimed, c.Label = requests.ClaimedClient(info)
 	return c
 }

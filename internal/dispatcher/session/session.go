@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
-	"toolgate.dev/toolgate/internal/dispatcher/pipeline"
+	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
@@ -66,7 +66,7 @@ type Call struct {
 	// Cancel ends the call's context; Begin sets it.
 	Cancel context.CancelCauseFunc
 	// Trace is that of the call, for records; it may be nil.
-	Trace *pipeline.Trace
+	Trace *requests.Trace
 
 	session *Session
 	key     string // that of the client's id
@@ -74,8 +74,8 @@ type Call struct {
 
 // Why sessions end, beside the end of their connection.
 var (
-	errIdle    = fmt.Errorf("%w: its session was idle", pipeline.ErrGivenUp)
-	errDeleted = fmt.Errorf("%w: it ended its session", pipeline.ErrGivenUp)
+	errIdle    = fmt.Errorf("%w: its session was idle", requests.ErrGivenUp)
+	errDeleted = fmt.Errorf("%w: it ended its session", requests.ErrGivenUp)
 	errClosing = &upstream.Error{Reason: registry.FailExited, Message: "The dispatcher is shutting down."}
 )
 
@@ -188,7 +188,7 @@ func (s *Session) GiveUp(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.calls[id.Key()]; c != nil {
-		c.Cancel(pipeline.ErrGivenUp)
+		c.Cancel(requests.ErrGivenUp)
 	}
 }
 

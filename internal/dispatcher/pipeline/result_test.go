@@ -31,20 +31,3 @@ func TestUnfinishedResults(t *testing.T) {
 		}
 	}
 }
-
-// Only a server that says false, or nothing, says that a call went well.
-func TestFailed(t *testing.T) {
-	for result, want := range map[string]bool{
-		`{"content":[]}`:                   false,
-		`{"content":[],"isError":false}`:   false,
-		`{"content":[],"isError":null}`:    false,
-		`{"content":[],"isError":true}`:    true,
-		`{"content":[],"isError":"true"}`:  true,
-		`{"content":[],"isError":"false"}`: true,
-		`{"content":[],"isError":1}`:       true,
-	} {
-		if got := Failed([]byte(result)); got != want {
-			t.Errorf("%s: %t, want %t", result, got, want)
-		}
-	}
-}

@@ -1,12 +1,11 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package pipeline
+package requests
 
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
@@ -37,25 +36,14 @@ type Asker interface {
 	Ask(ctx context.Context, method string, params []byte) upstream.Reply
 }
 
-// The members of params that continue a request (MCP 2026-07-28, Multi Round-Trip Requests).
-const (
-	keyResponses = "inputResponses"
-	keyState     = "requestState"
-)
-
-// takesInput says which requests may be answered with input_required.
-func takesInput(method string) bool {
-	return slices.Contains([]string{MethodCallTool, "prompts/get", "resources/read"}, method)
-}
-
 // The keys of _meta by which a request of revision 2026-07-28 says who sends it.
 const (
 	metaCapabilities = protocolPrefix + "clientCapabilities"
 	metaClientInfo   = protocolPrefix + "clientInfo"
 )
 
-// introduced gives the params with what the client is and can, for a server that hears of that in each request.
-func (c *Client) introduced(params []byte) []byte {
+// Introduced gives the params with what the client is and can, for a server that hears of that in each request.
+func (c *Client) Introduced(params []byte) []byte {
 	if c.Capabilities == nil {
 		return params
 	}
