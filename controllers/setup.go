@@ -31,8 +31,8 @@ import (
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// reporter is the name under which events are written.
-const reporter = "toolgate"
+// Reporter is the name under which events are written.
+const Reporter = "toolgate"
 
 // workers of each controller: enough that one slow write keeps nobody waiting.
 const workers = 4
@@ -114,7 +114,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	r := New(Deps{
 		Client: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
-		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(reporter)},
+		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(Reporter)},
 	}, o)
 	stop := manager.RunnableFunc(func(ctx context.Context) error {
 		<-ctx.Done()

@@ -18,9 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
-	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/controllers/waves"
 )
 
@@ -28,13 +27,9 @@ var version = "dev"
 
 // options are the flags.
 type options struct {
-	metricsAddress, probeAddress string
-	metricsSecure                bool
-	leaderElect                  bool
-	ownNamespace, namespaces     string
-	controllers                  controllers.Options
-	logLevel                     slog.Level
-	qps                          float64
+	process.Options
+	logLevel slog.Level
+	qps      float64
 }
 
 func main() {
@@ -48,15 +43,15 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "Address of the metrics; 0 turns them off.")
-	flags.BoolVar(&o.metricsSecure, "metrics-secure", false, "Serve metrics over TLS to callers that the API server lets read them.")
-	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "Let only one manager of several act.")
-	flags.StringVar(&o.ownNamespace, "own-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of this manager: of its Lease, and the one that dispatchers let in. Empty: outside of the cluster.")
-	flags.StringVar(&o.namespaces, "namespaces", "", "Namespaces to act in, separated by commas. Empty: all.")
-	flags.StringVar(&o.controllers.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", "127.0.0.1:8080", "Address of the metrics; 0 turns them off.")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", false, "Serve metrics over TLS to callers that the API server lets read them.")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
+	elect := flags.Bool("leader-elect", false, "Let only one manager of several act.")
+	flags.StringVar(&o.Controllers.Platform.ManagerNamespace, "own-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of this manager: of its Lease, and the one that dispatchers let in. Empty: outside of the cluster.")
+	namespaces := flags.String("namespaces", "", "Namespaces to act in, separated by commas. Empty: all.")
+	flags.StringVar(&o.Controllers.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
 	policy := flags.String("dispatcher-image-pull-policy", "", "Pull policy of that image: Always, IfNotPresent or Never. Empty: by its tag.")
-	flags.IntVar(&o.controllers.MaxUpgrading, "max-upgrading", waves.DefaultMax, "Servers whose pods a new release of Toolgate restarts at a time.")
+	flags.IntVar(&o.Controllers.MaxUpgrading, "max-upgrading", waves.DefaultMax, "Servers whose pods a new release of Toolgate restarts at a time.")
 	flags.Float64Var(&o.qps, "kube-api-qps", 100, "Requests a second to the API server.")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "Least level that is logged: debug, info, warn, error.")
 	if err := flags.Parse(args); err != nil {
@@ -65,31 +60,32 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
 	}
-	if o.leaderElect && o.ownNamespace == "" {
-		return nil, errors.New("--leader-elect needs --own-namespace, the namespace of its Lease")
+	if *elect {
+		if o.LeaseNamespace = o.Controllers.Platform.ManagerNamespace; o.LeaseNamespace == "" {
+			return nil, errors.New("--leader-elect needs --own-namespace, the namespace of its Lease")
+		}
 	}
-	if err := validNamespaces(o.namespaces); err != nil {
+	if *namespaces != "" {
+		o.Namespaces = strings.Split(*namespaces, ",")
+	}
+	if err := validNamespaces(o.Namespaces); err != nil {
 		return nil, err
 	}
-	if o.controllers.MaxUpgrading < 1 {
-		return nil, fmt.Errorf("--max-upgrading %d is not at least 1", o.controllers.MaxUpgrading)
+	if o.Controllers.MaxUpgrading < 1 {
+		return nil, fmt.Errorf("--max-upgrading %d is not at least 1", o.Controllers.MaxUpgrading)
 	}
 	switch p := corev1.PullPolicy(*policy); p {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
-		o.controllers.Platform.ImagePullPolicy = p
+		o.Controllers.Platform.ImagePullPolicy = p
 	default:
 		return nil, fmt.Errorf("--dispatcher-image-pull-policy %q is not one of Always, IfNotPresent, Never", p)
 	}
-	o.controllers.Platform.ManagerNamespace = o.ownNamespace
 	return o, nil
 }
 
 // validNamespaces refuses names that are none: a manager that watches one which can't exist would wait in silence.
-func validNamespaces(list string) error {
-	if list == "" {
-		return nil
-	}
-	for _, name := range strings.Split(list, ",") {
+func validNamespaces(names []string) error {
+	for _, name := range names {
 		if faults := validation.IsDNS1123Label(name); len(faults) > 0 {
 			return fmt.Errorf("--namespaces: %q is no name of a namespace (names are separated by commas alone)", name)
 		}
@@ -109,17 +105,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	}
 	config.QPS, config.Burst = float32(o.qps), int(2*o.qps)
 	config.UserAgent = "toolgate-manager/" + version
-	mgr, err := ctrl.NewManager(config, o.managerOptions())
+	mgr, err := process.New(ctx, config, o.Options)
 	if err != nil {
-		return fmt.Errorf("making the manager: %w", err)
-	}
-	if err := controllers.Setup(ctx, mgr, o.controllers); err != nil {
 		return err
-	}
-	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
-		if err := add("ping", healthz.Ping); err != nil {
-			return fmt.Errorf("adding probes: %w", err)
-		}
 	}
 	return mgr.Start(ctx)
 }

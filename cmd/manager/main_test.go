@@ -11,11 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/process"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -57,12 +62,15 @@ func TestOptionsReachTheManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := o.managerOptions()
-	if len(m.Cache.DefaultNamespaces) != 2 || m.LeaderElectionNamespace != "own" || !m.LeaderElection || m.Metrics.FilterProvider == nil {
-		t.Errorf("options %+v", m)
+	want := process.Options{
+		Controllers:    controllers.Options{Platform: render.Platform{Image: "x:1", ManagerNamespace: "own"}, MaxUpgrading: waves.DefaultMax},
+		Namespaces:     []string{"a", "b"},
+		LeaseNamespace: "own",
+		MetricsAddress: "127.0.0.1:8080", MetricsSecure: true,
+		ProbeAddress: ":8081",
 	}
-	if o.controllers.Platform != (render.Platform{Image: "x:1", ManagerNamespace: "own"}) {
-		t.Errorf("platform %+v", o.controllers.Platform)
+	if diff := cmp.Diff(want, o.Options, cmpopts.IgnoreFields(controllers.Options{}, "PodURL")); diff != "" {
+		t.Errorf("options (-want +got):\n%s", diff)
 	}
 }
 

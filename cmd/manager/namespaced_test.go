@@ -56,8 +56,8 @@ func TestNamespacedFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := o.managerOptions(); len(m.Cache.DefaultNamespaces) != 1 || !m.LeaderElection || m.Metrics.FilterProvider != nil {
-		t.Errorf("options %+v", m)
+	if len(o.Namespaces) != 1 || o.LeaseNamespace != "toolgate-system" || o.MetricsSecure {
+		t.Errorf("options %+v", o)
 	}
 	var cluster appsv1.Deployment
 	installed(t, &cluster, "manager", "deployment.yaml")

@@ -38,6 +38,13 @@ var shared *rig.Rig
 var seed uint64
 
 func TestMain(m *testing.M) {
+	if options := os.Getenv(rig.ProcessVariable); options != "" {
+		if err := rig.RunProcess(options); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(run(m))
 }
 

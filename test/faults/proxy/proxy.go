@@ -46,6 +46,9 @@ type Proxy struct {
 	all   map[string]int
 	last  map[string]time.Time
 	seen  map[string]int
+	// sent are all that change something, and when; leases are what has become of Leases.
+	sent   []Sent
+	leases []Renewal
 }
 
 // New starts a proxy before an API server. Stop it in the end.
@@ -115,6 +118,9 @@ func (p *Proxy) record(c Call) Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all[c.Verb+" "+c.Resource]++
+	if c.Mutating() && c.Resource != "leases" {
+		p.sent = append(p.sent, Sent{Call: c, At: time.Now()})
+	}
 	if !c.Mutating() || c.aside() {
 		return c
 	}
@@ -130,7 +136,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if p.ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
-	call := p.record(parse(req))
+	call := parse(req)
+	body, ok := whole(req, call)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	call = p.record(call)
+	sent := time.Now()
 	fault := None
 	if call.Mutating() && !call.aside() && p.options.Plan != nil {
 		fault = p.options.Plan.Fault(call)
@@ -162,6 +174,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			p.kill()
 		}
 		panic(http.ErrAbortHandler)
+	}
+	if call.Resource == "leases" && call.Mutating() && resp.StatusCode < http.StatusMultipleChoices {
+		p.renewed(sent, body)
 	}
 	p.reply(w, resp, call)
 }

@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/test/faults/proxy"
 )
+
+// platform is what managers are told of their own installation.
+var platform = render.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"}
 
 // ManagerOptions say how a manager runs.
 type ManagerOptions struct {
@@ -39,31 +39,17 @@ func (r *Rig) StartManager(o ManagerOptions) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	consistent := true
-	options := ctrl.Options{
-		Scheme:  r.Scheme,
-		Cache:   controllers.CacheOptions(o.Namespaces),
-		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &consistent}},
-		Metrics: metricsserver.Options{BindAddress: "0"},
-	}
-	if o.Resync > 0 {
-		options.Cache.SyncPeriod = &o.Resync
-	}
-	mgr, err := ctrl.NewManager(before.Config(), options)
-	if err != nil {
-		before.Stop()
-		return nil, fmt.Errorf("making the manager: %w", err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	err = controllers.Setup(ctx, mgr, controllers.Options{
-		Platform:           render.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"},
-		PodURL:             r.Cluster.Dispatchers.URLOf,
-		SkipNameValidation: true,
+	mgr, err := process.New(ctx, before.Config(), process.Options{
+		Controllers: controllers.Options{
+			Platform: platform, PodURL: r.Cluster.Dispatchers.URLOf, SkipNameValidation: true,
+		},
+		Namespaces: o.Namespaces, Resync: o.Resync, MetricsAddress: "0",
 	})
 	if err != nil {
 		cancel()
 		before.Stop()
-		return nil, fmt.Errorf("setting up the manager: %w", err)
+		return nil, err
 	}
 	m := &Manager{Proxy: before, cancel: cancel, done: make(chan error, 1)}
 	go func() { m.done <- mgr.Start(ctx) }()

@@ -1,0 +1,82 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"toolgate.dev/toolgate/test/faults/rig"
+)
+
+// process runs a manager in a process of its own until the test ends.
+func process(t *testing.T, r *rig.Rig, o rig.ProcessOptions) *rig.Process {
+	t.Helper()
+	p, err := r.StartProcess(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// answers waits until an address answers 200, and gives what it says.
+func answers(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
+	defer cancel()
+	for {
+		said, err := get(ctx, url)
+		if err == nil {
+			return said, nil
+		}
+		if rig.Wait(ctx, 100e6) != nil {
+			return "", fmt.Errorf("no answer in %v: %w", rig.Patience, err)
+		}
+	}
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+	}
+	return string(body), err
+}
+
+func TestProcess(t *testing.T) {
+	r := need(t)
+	p := process(t, r, rig.ProcessOptions{})
+	launch(t, r, 1, 0).comeUp(t)
+	for _, url := range []string{p.Probes + "/healthz", p.Probes + "/readyz", p.Metrics + "/metrics"} {
+		if _, err := answers(t.Context(), url); err != nil {
+			t.Error(err)
+		}
+	}
+	u, err := p.Usage()
+	if err != nil || u.CPU <= 0 || u.Resident <= 0 || u.MostResident < u.Resident {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+	if len(p.Writes()) == 0 || p.Polls() == 0 {
+		t.Errorf("%d writes, %d polls", len(p.Writes()), p.Polls())
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
+}
