@@ -6,13 +6,13 @@ package faults
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"toolgate.dev/toolgate/test/faults/proxy"
 	"toolgate.dev/toolgate/test/faults/rig"
@@ -33,8 +33,13 @@ type point struct {
 	occurrence int
 	fault      proxy.Fault
 	seen       int
-	hit        bool
+
+	namespace string
+	// hit and reached are when the fault happened and when the namespace was in the state that is wanted.
+	hit, reached time.Time
 }
+
+func (p *point) String() string { return fmt.Sprintf("%s at %s #%d", p.fault, p.key, p.occurrence) }
 
 func (o *once) arm(namespace string, p *point) {
 	o.mu.Lock()
@@ -45,13 +50,10 @@ func (o *once) arm(namespace string, p *point) {
 	o.points[namespace] = p
 }
 
-// disarm says whether the point was reached.
-func (o *once) disarm(namespace string) bool {
+func (o *once) disarm(namespace string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	hit := o.points[namespace].hit
 	delete(o.points, namespace)
-	return hit
 }
 
 // Fault implements proxy.Plan.
@@ -59,13 +61,13 @@ func (o *once) Fault(c proxy.Call) proxy.Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.points[c.Namespace]
-	if p == nil || p.hit || p.key != c.Key() {
+	if p == nil || !p.hit.IsZero() || p.key != c.Key() {
 		return proxy.None
 	}
 	if p.seen++; p.seen < p.occurrence {
 		return proxy.None
 	}
-	p.hit = true
+	p.hit = time.Now()
 	return p.fault
 }
 
@@ -83,7 +85,7 @@ const parallel = 16
 
 // quiet is how long nothing may change before a clean run counts as at its end. The state is compared again when all points
 // of the scenario are through.
-const quiet = 1500 * time.Millisecond
+const quiet = 2 * time.Second
 
 // rehearse runs a scenario without a fault.
 func rehearse(ctx context.Context, r *rig.Rig, m *rig.Manager, s scenario) (*clean, error) {
@@ -120,106 +122,155 @@ type crashes struct {
 	*rig.Rig
 	manager *rig.Manager
 	plan    once
-	// most bounds the points of a scenario; random picks them.
-	most   int
-	random *rand.Rand
+	// slots bound what runs at one time.
+	slots chan struct{}
+	calm  calm
+	// report tells of a difference; the others go on: each point is a finding of its own.
+	report func(format string, args ...any)
+
+	mu sync.Mutex
 	// rehearsed are the clean runs so far.
 	rehearsed []*clean
 
-	// differing are the points after which the state was another than that of the clean run, or could not be reached.
-	points, missed, differing atomic.Int64
+	// differing are the points after which the state was another than that of the clean run, or could not be reached; refused
+	// are scenarios that admission does not let happen.
+	points, missed, differing, refused atomic.Int64
 }
 
 func TestCrashPoints(t *testing.T) {
 	r, began := need(t), time.Now()
-	scenarios := basic()
-	scenarios = scenarios[:sized(t, 1, len(scenarios), len(scenarios))]
-	c := &crashes{Rig: r, most: sized(t, 8, 20, 10_000), random: dice(1)}
+	scenarios := chosen(t, r)
+	c := &crashes{Rig: r, slots: make(chan struct{}, parallel), report: t.Errorf}
+	c.calm.window = sized(t, 2*time.Second, 5*time.Second, time.Minute)
 	var err error
 	if c.manager, err = r.StartManager(rig.ManagerOptions{Options: proxy.Options{Plan: &c.plan}}); err != nil {
 		t.Fatal(err)
 	}
 	progress(t, &c.points, "points")
-	for _, s := range scenarios {
-		t.Run(s.name, func(t *testing.T) { c.run(t, s) })
-	}
+	each(scenarios, func(s scenario) {
+		if err := c.run(t.Context(), s); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	})
 	if unknown := rig.Unknown(c.manager.Writes()); len(unknown) > 0 {
 		t.Errorf("the manager writes %v, which rig.State does not compare", unknown)
 	}
 	if err := c.manager.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	for _, wanted := range c.rehearsed {
-		t.Run("killed while "+wanted.name, func(t *testing.T) { c.kills(t, wanted) })
+	each(c.rehearsed, func(wanted *clean) {
+		if err := c.kills(t.Context(), wanted); err != nil {
+			t.Errorf("killed while %s: %v", wanted.name, err)
+		}
+	})
+	c.calm.figures(t, began)
+	figures(t, began, "%d scenarios (%d more refused by admission), %d points (%d not reached by the time), %d differences",
+		len(c.rehearsed), c.refused.Load(), c.points.Load(), c.missed.Load(), c.differing.Load())
+}
+
+// each does something with each of many, some of them at one time.
+func each[T any](all []T, do func(T)) {
+	var group errgroup.Group
+	group.SetLimit(2 * parallel)
+	for _, one := range all {
+		group.Go(func() error { do(one); return nil })
 	}
-	figures(t, began, "%d scenarios, %d points (%d not reached by the time), %d differences",
-		len(scenarios), c.points.Load(), c.missed.Load(), c.differing.Load())
+	_ = group.Wait()
+}
+
+// slot runs a function when there is room for it.
+func (c *crashes) slot(do func() error) error {
+	c.slots <- struct{}{}
+	defer func() { <-c.slots }()
+	return do()
 }
 
 // run runs a scenario once for every write of it and every way.
-func (c *crashes) run(t *testing.T, s scenario) {
-	ctx := t.Context()
-	wanted, err := rehearse(ctx, c.Rig, c.manager, s)
+func (c *crashes) run(ctx context.Context, s scenario) error {
+	var wanted *clean
+	err := c.slot(func() (err error) {
+		wanted, err = rehearse(ctx, c.Rig, c.manager, s)
+		return err
+	})
+	if apierrors.IsInvalid(err) {
+		c.refused.Add(1)
+		return nil
+	}
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	c.mu.Lock()
 	c.rehearsed = append(c.rehearsed, wanted)
-	c.each(t, wanted, ways, c.at)
+	c.mu.Unlock()
+	points := c.each(wanted, ways, s.most, func(p *point) error { return c.at(ctx, wanted, p) })
 	if _, err := c.Reach(ctx, wanted.namespace, wanted.after); err != nil {
-		t.Errorf("the clean run itself had not come to rest: %v", err)
+		return fmt.Errorf("the clean run itself had not come to rest: %w", err)
 	}
-	if err := c.Clear(ctx, wanted.namespace); err != nil {
-		t.Error(err)
+	if err := c.calm.rest(ctx, c.manager, wanted.name, points); err != nil {
+		return err
 	}
+	return c.clear(ctx, append(points, &point{namespace: wanted.namespace}))
 }
 
-// each tries points of a scenario: every write in every way, or as many as the size of the run allows.
-func (c *crashes) each(t *testing.T, wanted *clean, ways []proxy.Fault, try func(context.Context, *clean, *point) error) {
+// clear empties the namespaces of points.
+func (c *crashes) clear(ctx context.Context, points []*point) error {
+	for _, p := range points {
+		if p.namespace == "" {
+			continue
+		}
+		if err := c.Clear(ctx, p.namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each tries points of a scenario: every write in every way, or as many as are asked for, and gives those.
+func (c *crashes) each(wanted *clean, ways []proxy.Fault, most int, try func(*point) error) []*point {
 	var points []*point
 	for _, w := range wanted.writes {
 		for _, way := range ways {
 			points = append(points, &point{key: w.Key(), occurrence: w.Occurrence, fault: way})
 		}
 	}
-	c.random.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for _, p := range points[:min(c.most, len(points))] {
-		group.Go(func() error {
-			if err := try(t.Context(), wanted, p); err != nil {
-				c.differing.Add(1)
-				t.Errorf("%s at %s #%d: %v", p.fault, p.key, p.occurrence, err)
+	points = pick(diceOf(wanted.name), points, min(most, len(points)))
+	var group sync.WaitGroup
+	for _, p := range points {
+		group.Go(func() {
+			err := c.slot(func() error { return try(p) })
+			c.points.Add(1)
+			if p.hit.IsZero() {
+				c.missed.Add(1)
 			}
-			return nil // the others go on: each point is a finding of its own
+			if err != nil {
+				c.differing.Add(1)
+				c.report("%s: %v: %v", wanted.name, p, err)
+			}
 		})
 	}
-	_ = group.Wait()
+	group.Wait()
+	return points
 }
 
 // at runs a scenario with a fault at one point.
 func (c *crashes) at(ctx context.Context, wanted *clean, at *point) error {
-	ns, err := c.Namespace(ctx)
-	if err != nil {
+	var err error
+	if at.namespace, err = c.Namespace(ctx); err != nil {
 		return err
 	}
-	p := person{c.Rig, ns}
+	p := person{c.Rig, at.namespace}
 	if err := wanted.scenario.before(ctx, p); err != nil {
 		return err
 	}
-	if _, err := c.Reach(ctx, ns, wanted.before); err != nil {
+	if _, err := c.Reach(ctx, at.namespace, wanted.before); err != nil {
 		return fmt.Errorf("before the fault: %w", err)
 	}
-	c.plan.arm(ns, at)
+	c.plan.arm(at.namespace, at)
+	defer c.plan.disarm(at.namespace)
 	if err := wanted.then(ctx, p); err != nil {
 		return err
 	}
-	_, err = c.Reach(ctx, ns, wanted.after)
-	c.points.Add(1)
-	if !c.plan.disarm(ns) {
-		c.missed.Add(1)
-	}
-	if err != nil {
-		return err
-	}
-	return c.Clear(ctx, ns)
+	_, err = c.Reach(ctx, at.namespace, wanted.after)
+	at.reached = time.Now()
+	return err
 }

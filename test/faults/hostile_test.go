@@ -146,7 +146,7 @@ func TestHostileState(t *testing.T) {
 	r, began := need(t), time.Now()
 	h := &hostilityRun{Rig: r}
 	h.manager = manager(t, r, rig.ManagerOptions{})
-	clean, err := rehearse(t.Context(), r, h.manager, scenario{"at rest", nothing, besiegedOnes})
+	clean, err := rehearse(t.Context(), r, h.manager, scenario{name: "at rest", before: nothing, then: besiegedOnes})
 	if err != nil {
 		t.Fatal(err)
 	}

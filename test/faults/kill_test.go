@@ -5,8 +5,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"testing"
+	"time"
 
 	"toolgate.dev/toolgate/test/faults/proxy"
 	"toolgate.dev/toolgate/test/faults/rig"
@@ -14,59 +15,62 @@ import (
 
 // kills runs a scenario once for every write of it, and kills the manager there, before the commit and after it. Each point
 // has a manager of its own, which sees its namespace alone.
-func (c *crashes) kills(t *testing.T, wanted *clean) {
-	c.each(t, wanted, []proxy.Fault{proxy.KilledBefore, proxy.KilledAfter}, c.kill)
+func (c *crashes) kills(ctx context.Context, wanted *clean) error {
+	points := c.each(wanted, []proxy.Fault{proxy.KilledBefore, proxy.KilledAfter}, wanted.kills, func(p *point) error {
+		return c.kill(ctx, wanted, p)
+	})
+	return c.clear(ctx, points)
 }
 
 func (c *crashes) kill(ctx context.Context, wanted *clean, at *point) error {
-	ns, err := c.Namespace(ctx)
-	if err != nil {
+	var err error
+	if at.namespace, err = c.Namespace(ctx); err != nil {
 		return err
 	}
 	plan, dead := &once{}, make(chan struct{})
 	m, err := c.StartManager(rig.ManagerOptions{
-		Namespaces: []string{ns},
+		Namespaces: []string{at.namespace},
 		Options:    proxy.Options{Plan: plan, Killed: func() { close(dead) }},
 	})
 	if err != nil {
 		return err
 	}
-	reached, err := c.until(ctx, wanted, person{c.Rig, ns}, func() { plan.arm(ns, at) }, dead)
-	if stopErr := m.Stop(); err == nil {
-		err = stopErr
-	}
-	if err != nil {
+	err = c.until(ctx, wanted, at, func() { plan.arm(at.namespace, at) }, dead)
+	if err := errors.Join(err, m.Stop()); err != nil {
 		return err
 	}
-	c.points.Add(1)
-	if !reached {
-		c.missed.Add(1)
-	}
-	next, err := c.StartManager(rig.ManagerOptions{Namespaces: []string{ns}})
-	if err != nil {
-		return err
-	}
-	_, err = c.Reach(ctx, ns, wanted.after)
-	if stopErr := next.Stop(); err == nil {
-		err = stopErr
-	}
-	if err != nil {
-		return err
-	}
-	return c.Clear(ctx, ns)
+	return c.succeed(ctx, wanted, at)
 }
 
-// until runs a scenario until the manager is dead; false when it reached the scenario's end instead.
-func (c *crashes) until(ctx context.Context, wanted *clean, p person, arm func(), dead <-chan struct{}) (bool, error) {
+// succeed lets another manager take over.
+func (c *crashes) succeed(ctx context.Context, wanted *clean, at *point) error {
+	if !at.hit.IsZero() {
+		at.hit = time.Now() // until then nobody could do anything about it
+	}
+	m, err := c.StartManager(rig.ManagerOptions{Namespaces: []string{at.namespace}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Reach(ctx, at.namespace, wanted.after)
+	at.reached = time.Now()
+	if err == nil {
+		err = c.calm.rest(ctx, m, "killed while "+wanted.name, []*point{at})
+	}
+	return errors.Join(err, m.Stop())
+}
+
+// until runs a scenario until the manager is dead, or has come to the scenario's end instead.
+func (c *crashes) until(ctx context.Context, wanted *clean, at *point, arm func(), dead <-chan struct{}) error {
+	p := person{c.Rig, at.namespace}
 	if err := wanted.scenario.before(ctx, p); err != nil {
-		return false, err
+		return err
 	}
 	if _, err := c.Reach(ctx, p.namespace, wanted.before); err != nil {
-		return false, fmt.Errorf("before the fault: %w", err)
+		return fmt.Errorf("before the fault: %w", err)
 	}
 	arm()
 	if err := wanted.then(ctx, p); err != nil {
-		return false, err
+		return err
 	}
 	end, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,8 +81,8 @@ func (c *crashes) until(ctx context.Context, wanted *clean, p person, arm func()
 	}()
 	select {
 	case <-dead:
-		return true, nil
+		return nil
 	case err := <-alive:
-		return false, err
+		return err
 	}
 }

@@ -16,6 +16,8 @@ type step func(context.Context, person) error
 type scenario struct {
 	name         string
 	before, then step
+	// most is how many of its points are tried at most, kills how many of those at which the manager is killed.
+	most, kills int
 }
 
 func nothing(context.Context, person) error { return nil }
@@ -42,32 +44,32 @@ func change(edit func(*mcpv1alpha1.MCPServerSpec)) step {
 // basic are the scenarios that are no change of a single field.
 func basic() []scenario {
 	return []scenario{
-		{"a server is created", nothing, oneServer},
-		{"two servers are created", nothing, func(ctx context.Context, p person) error {
+		{name: "a server is created", before: nothing, then: oneServer},
+		{name: "two servers are created", before: nothing, then: func(ctx context.Context, p person) error {
 			return p.create(ctx, p.server("files"), p.server("more"))
 		}},
-		{"a server is deleted", oneServer, func(ctx context.Context, p person) error { return p.delete(ctx, p.server("files")) }},
-		{"a server is deleted of whose tools a person has spoken", withRules, func(ctx context.Context, p person) error {
+		{name: "a server is deleted", before: oneServer, then: func(ctx context.Context, p person) error { return p.delete(ctx, p.server("files")) }},
+		{name: "a server is deleted of whose tools a person has spoken", before: withRules, then: func(ctx context.Context, p person) error {
 			return p.delete(ctx, p.server("files"))
 		}},
-		{"another image is rolled out", oneServer, change(func(s *mcpv1alpha1.MCPServerSpec) { s.Container.Image = secondImage })},
-		{"the replicas grow", oneServer, change(func(s *mcpv1alpha1.MCPServerSpec) { s.Replicas = new(int32(3)) })},
-		{"a server is disabled", withRules, change(func(s *mcpv1alpha1.MCPServerSpec) { s.State = mcpv1alpha1.StateDisabled })},
-		{"a server is trusted", withRules, change(func(s *mcpv1alpha1.MCPServerSpec) { s.Trust.State = mcpv1alpha1.Trusted })},
-		{"rules come", oneServer, func(ctx context.Context, p person) error {
+		{name: "another image is rolled out", before: oneServer, then: change(func(s *mcpv1alpha1.MCPServerSpec) { s.Container.Image = secondImage })},
+		{name: "the replicas grow", before: oneServer, then: change(func(s *mcpv1alpha1.MCPServerSpec) { s.Replicas = new(int32(3)) })},
+		{name: "a server is disabled", before: withRules, then: change(func(s *mcpv1alpha1.MCPServerSpec) { s.State = mcpv1alpha1.StateDisabled })},
+		{name: "a server is trusted", before: withRules, then: change(func(s *mcpv1alpha1.MCPServerSpec) { s.Trust.State = mcpv1alpha1.Trusted })},
+		{name: "rules come", before: oneServer, then: func(ctx context.Context, p person) error {
 			return p.create(ctx, p.ruleSet("rules", "'path' in args"))
 		}},
-		{"rules change", withRules, func(ctx context.Context, p person) error {
+		{name: "rules change", before: withRules, then: func(ctx context.Context, p person) error {
 			return edit(ctx, p, &mcpv1alpha1.RuleSet{}, "rules", func(rs *mcpv1alpha1.RuleSet) { rs.Spec.Rules[0].When = "size(args) > 3" })
 		}},
-		{"rules break", withRules, func(ctx context.Context, p person) error {
+		{name: "rules break", before: withRules, then: func(ctx context.Context, p person) error {
 			return edit(ctx, p, &mcpv1alpha1.RuleSet{}, "rules", func(rs *mcpv1alpha1.RuleSet) { rs.Spec.Rules[0].When = "size(args" })
 		}},
-		{"rules go", withRules, func(ctx context.Context, p person) error { return p.delete(ctx, p.ruleSet("rules", "")) }},
-		{"a person disables a tool", oneServer, func(ctx context.Context, p person) error {
+		{name: "rules go", before: withRules, then: func(ctx context.Context, p person) error { return p.delete(ctx, p.ruleSet("rules", "")) }},
+		{name: "a person disables a tool", before: oneServer, then: func(ctx context.Context, p person) error {
 			return edit(ctx, p, &mcpv1alpha1.MCPTool{}, "files.write-file", func(m *mcpv1alpha1.MCPTool) { m.Spec.State = mcpv1alpha1.StateDisabled })
 		}},
-		{"a server moves elsewhere", oneServer, change(func(s *mcpv1alpha1.MCPServerSpec) {
+		{name: "a server moves elsewhere", before: oneServer, then: change(func(s *mcpv1alpha1.MCPServerSpec) {
 			s.Container, s.Remote = nil, &mcpv1alpha1.Remote{URL: "https://mcp.example.com/mcp"}
 		})},
 	}

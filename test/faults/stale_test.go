@@ -84,7 +84,7 @@ func (h *hazyStream) Next(proxy.Event) proxy.Fate {
 func TestStaleViews(t *testing.T) {
 	r, began := need(t), time.Now()
 	random := dice(3)
-	all := basic()
+	all := append(basic(), flows()...)
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	all = all[:sized(t, 2, len(all), len(all))]
 	clear, err := r.StartManager(rig.ManagerOptions{})

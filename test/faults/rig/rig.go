@@ -35,6 +35,7 @@ type Rig struct {
 	Cluster *fakecluster.Cluster
 
 	env        *envtest.Environment
+	view       *view
 	stop       context.CancelFunc
 	namespaces atomic.Int64
 }
@@ -73,6 +74,10 @@ func (r *Rig) surround(o fakecluster.Options) error {
 	r.Client = client.WithFieldOwner(client.WithFieldValidation(c, metav1.FieldValidationStrict), "kubectl")
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
+	if err := r.startView(ctx); err != nil {
+		stop()
+		return err
+	}
 	o.Scheme = r.Scheme
 	if r.Cluster, err = fakecluster.Start(ctx, r.Config, o); err != nil {
 		stop()

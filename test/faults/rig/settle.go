@@ -6,6 +6,7 @@ package rig
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -29,23 +30,28 @@ func (r *Rig) ReachIn(ctx context.Context, namespace string, want State, patienc
 
 func (r *Rig) reach(ctx context.Context, namespace string, want State, patience time.Duration) (time.Duration, error) {
 	began := time.Now()
-	pause := poll / 4
 	for {
+		changed := r.view.changed(namespace)
 		got, err := r.State(ctx, namespace)
 		if err != nil {
 			return 0, err
 		}
-		diff := Diff(want, got)
-		switch {
-		case diff == "":
-			return time.Since(began), nil
-		case time.Since(began) > patience:
-			return time.Since(began), fmt.Errorf("namespace %s differs after %v:\n%s", namespace, patience, diff)
+		switch took := time.Since(began); {
+		case maps.Equal(want, got):
+			return took, nil
+		case took > patience:
+			return took, fmt.Errorf("namespace %s differs after %v:\n%s", namespace, patience, Diff(want, got))
 		}
-		if err := Wait(ctx, pause); err != nil {
+		moved, err := next(ctx, changed, 10*poll)
+		if err != nil {
 			return 0, err
 		}
-		pause = min(2*pause, 5*poll)
+		if moved {
+			// One change seldom comes alone.
+			if err := Wait(ctx, poll/5); err != nil {
+				return 0, err
+			}
+		}
 	}
 }
 
@@ -70,7 +76,7 @@ func (r *Rig) Agree(ctx context.Context, want, got string) error {
 			return err
 		}
 		switch {
-		case !equal(last, versions):
+		case !maps.Equal(last, versions):
 			last, since = versions, time.Now()
 		case time.Since(since) > time.Second:
 			return nil
@@ -86,39 +92,18 @@ func (r *Rig) Agree(ctx context.Context, want, got string) error {
 
 // Rest waits until nothing has changed in a namespace for a while and gives the state that it came to.
 func (r *Rig) Rest(ctx context.Context, namespace string, quiet time.Duration) (State, error) {
-	began, since := time.Now(), time.Now()
-	last, err := r.Versions(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	for time.Since(since) < quiet {
-		if time.Since(began) > Patience {
+	began := time.Now()
+	for {
+		moved, err := next(ctx, r.view.changed(namespace), quiet)
+		switch {
+		case err != nil:
+			return nil, err
+		case !moved:
+			return r.State(ctx, namespace)
+		case time.Since(began) > Patience:
 			return nil, fmt.Errorf("namespace %s does not come to rest in %v", namespace, Patience)
 		}
-		if err := Wait(ctx, poll); err != nil {
-			return nil, err
-		}
-		now, err := r.Versions(ctx, namespace)
-		if err != nil {
-			return nil, err
-		}
-		if !equal(last, now) {
-			last, since = now, time.Now()
-		}
 	}
-	return r.State(ctx, namespace)
-}
-
-func equal(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, value := range a {
-		if b[key] != value {
-			return false
-		}
-	}
-	return true
 }
 
 // Wait waits, or ends with its context.

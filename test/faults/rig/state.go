@@ -44,9 +44,10 @@ func (r *Rig) Objects(ctx context.Context, namespace string) ([]unstructured.Uns
 	for _, plural := range slices.Sorted(maps.Keys(kinds)) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kinds[plural])
-		if err := r.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := r.view.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, fmt.Errorf("listing %s: %w", plural, err)
 		}
+		slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 		out = append(out, list.Items...)
 	}
 	return out, nil
