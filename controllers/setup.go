@@ -27,6 +27,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/retry"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -137,6 +138,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		{"index", r.addIndex},
 		{"ruleset", r.addRuleSet},
 	} {
+		opts.RateLimiter = retry.Limiter() // each counts the failures of its own
 		if err := c.add(mgr, opts); err != nil {
 			return fmt.Errorf("setting up controller %s: %w", c.name, err)
 		}

@@ -4,7 +4,8 @@
 #
 # Runs the sweeps of docs/faults.md: real managers on a real API server, with faults injected between them, and prints each
 # sweep's figures in one line. FAULTS is small, medium or full (the default here, some hours); SEED replays a run; SWEEP runs
-# those whose name matches, such as CrashPoints.
+# those whose name matches, such as CrashPoints, and of its scenarios SCENARIO those whose name matches, and PART=2/9 the second of
+# nine parts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOFLAGS="-trimpath -buildvcs=false"

@@ -34,8 +34,10 @@ type took struct {
 	what string
 }
 
-// rest waits until the manager writes nothing more to the namespaces of points, and then listens to the silence.
+// rest waits until the manager writes nothing more to the namespaces of points that are as they should be, and then listens to
+// the silence.
 func (c *calm) rest(ctx context.Context, m *rig.Manager, what string, points []*point) error {
+	points = slices.DeleteFunc(slices.Clone(points), func(p *point) bool { return p.reached.IsZero() })
 	began := time.Now()
 	for {
 		var last time.Time
@@ -73,7 +75,7 @@ func (c *calm) rest(ctx context.Context, m *rig.Manager, what string, points []*
 
 // converged records a point whose fault has happened and that was overcome.
 func (c *calm) converged(p *point, what string, lastWrite time.Time) {
-	if p.hit.IsZero() || p.reached.IsZero() {
+	if p.hit.IsZero() {
 		return
 	}
 	end := p.reached
@@ -83,6 +85,19 @@ func (c *calm) converged(p *point, what string, lastWrite time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.took = append(c.took, took{end.Sub(p.hit), fmt.Sprintf("%s: %v", what, p)})
+}
+
+// clearAll empties the namespaces of points.
+func clearAll(ctx context.Context, r *rig.Rig, points []*point) error {
+	for _, p := range points {
+		if p.namespace == "" {
+			continue // it never began
+		}
+		if err := r.Clear(ctx, p.namespace); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // figures prints what was collected in a line of its own.
@@ -97,7 +112,7 @@ func (c *calm) figures(t *testing.T, began time.Time) {
 	}
 	figures(t, began, "converged after %d faults: p50 %s, p99 %s, max %s (%s); silent for %v in %d namespaces: %d writes",
 		len(c.took), at(0.5), at(0.99), at(1), c.took[len(c.took)-1].what, c.window, c.namespaces, len(c.writes))
-	for _, slow := range c.took[max(0, len(c.took)-5):] {
+	for _, slow := range c.took[max(0, len(c.took)-30):] {
 		t.Logf("%.1f s: %s", slow.Seconds(), slow.what)
 	}
 }

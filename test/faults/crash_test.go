@@ -35,7 +35,7 @@ type point struct {
 	seen       int
 
 	namespace string
-	// hit and reached are when the fault happened and when the namespace was in the state that is wanted.
+	// hit and reached are when the fault happened and when the namespace was in the state that is wanted; zero for never.
 	hit, reached time.Time
 }
 
@@ -209,20 +209,7 @@ func (c *crashes) run(ctx context.Context, s scenario) error {
 	if err := c.calm.rest(ctx, c.manager, wanted.name, points); err != nil {
 		return err
 	}
-	return c.clear(ctx, append(points, &point{namespace: wanted.namespace}))
-}
-
-// clear empties the namespaces of points.
-func (c *crashes) clear(ctx context.Context, points []*point) error {
-	for _, p := range points {
-		if p.namespace == "" {
-			continue
-		}
-		if err := c.Clear(ctx, p.namespace); err != nil {
-			return err
-		}
-	}
-	return nil
+	return clearAll(ctx, c.Rig, append(points, &point{namespace: wanted.namespace}))
 }
 
 // each tries points of a scenario: every write in every way, or as many as are asked for, and gives those.
@@ -271,6 +258,8 @@ func (c *crashes) at(ctx context.Context, wanted *clean, at *point) error {
 		return err
 	}
 	_, err = c.Reach(ctx, at.namespace, wanted.after)
-	at.reached = time.Now()
+	if err == nil {
+		at.reached = time.Now()
+	}
 	return err
 }

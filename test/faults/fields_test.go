@@ -35,17 +35,23 @@ func chosen(t *testing.T, r *rig.Rig) []scenario {
 	if err != nil {
 		t.Fatal("SCENARIO:", err)
 	}
-	var part, parts int
-	if _, err := fmt.Sscanf(cmp.Or(os.Getenv("PART"), "1/1"), "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
-		t.Fatal("PART is none like 2/5")
-	}
 	var out []scenario
 	for i, s := range all {
-		if name.MatchString(s.name) && i%parts == part-1 {
+		if name.MatchString(s.name) && inPart(t, i) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// inPart says whether the i-th of many is in the part that is run.
+func inPart(t *testing.T, i int) bool {
+	t.Helper()
+	var part, parts int
+	if _, err := fmt.Sscanf(cmp.Or(os.Getenv("PART"), "1/1"), "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
+		t.Fatal("PART is none like 2/5")
+	}
+	return i%parts == part-1
 }
 
 // fields are two scenarios for each leaf field of a spec: it is set, and it is taken away again.

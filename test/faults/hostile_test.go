@@ -164,18 +164,28 @@ func TestHostileState(t *testing.T) {
 		}
 	}
 	random := dice(5)
-	runs := sized(t, 6, 60, 125)
+	runs := sized(t, 6, 60, 170)
+	h.calm.window = sized(t, 2*time.Second, 5*time.Second, time.Minute)
 	progress(t, &h.done, "attacks")
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for range runs {
+	points := make([]*point, runs)
+	for i := range runs {
 		// Each namespace suffers four attacks at once, on whatever the dice say.
 		some := pick(random, attacks, 4)
-		group.Go(func() error { return h.suffer(t.Context(), some) })
+		points[i] = &point{fault: "attacks", key: fmt.Sprint(some)}
+		group.Go(func() error { return h.suffer(t.Context(), points[i], some) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
+	if err := h.calm.rest(t.Context(), h.manager, "besieged", points); err != nil {
+		t.Error(err)
+	}
+	if err := clearAll(t.Context(), r, points); err != nil {
+		t.Error(err)
+	}
+	h.calm.figures(t, began)
 	figures(t, began, "%d attacks of %d kinds on %d namespaces (%d more meant nothing): %d healed, %d refused with a condition; %d of %d foreign objects touched",
 		h.done.Load(), len(attacks), runs, h.void.Load(), h.healed.Load(), h.refused.Load(), h.touched.Load(), len(strangers)*runs)
 }
@@ -195,16 +205,18 @@ type hostilityRun struct {
 	*rig.Rig
 	manager *rig.Manager
 	want    rig.State
+	calm    calm
 
 	done, void, healed, refused, touched atomic.Int64
 }
 
 // suffer brings a namespace up, lets the attacks happen, and looks at what becomes of it.
-func (h *hostilityRun) suffer(ctx context.Context, attacks []attackOn) error {
+func (h *hostilityRun) suffer(ctx context.Context, at *point, attacks []attackOn) error {
 	ns, err := h.Namespace(ctx)
 	if err != nil {
 		return err
 	}
+	at.namespace = ns
 	p := person{h.Rig, ns}
 	if err := besiegedOnes(ctx, p); err != nil {
 		return err
@@ -216,9 +228,15 @@ func (h *hostilityRun) suffer(ctx context.Context, attacks []attackOn) error {
 	if err != nil {
 		return err
 	}
+	at.hit = time.Now()
 	usurped, personal := h.attack(ctx, ns, attacks)
-	if err := h.outcome(ctx, ns, usurped, personal); err != nil {
+	asItWas, err := h.outcome(ctx, ns, usurped, personal)
+	if err != nil {
 		return fmt.Errorf("after %v: %w", attacks, err)
+	}
+	if asItWas {
+		// Where something is refused, more is said of it when the time for it to come right is over.
+		at.reached = time.Now()
 	}
 	after, err := p.strangers(ctx)
 	if err != nil {
@@ -232,7 +250,7 @@ func (h *hostilityRun) suffer(ctx context.Context, attacks []attackOn) error {
 	if !maps.Equal(before, after) {
 		return fmt.Errorf("after %v foreign objects were touched: %v became %v", attacks, before, after)
 	}
-	return h.Clear(ctx, ns)
+	return nil
 }
 
 // strangers are objects of others, some with our labels.
@@ -290,27 +308,27 @@ func (h *hostilityRun) attack(ctx context.Context, ns string, attacks []attackOn
 	return usurped, personal
 }
 
-// outcome waits until all is as it was, or as far as it can be while somebody holds a name.
-func (h *hostilityRun) outcome(ctx context.Context, ns string, usurped []string, personal bool) error {
+// outcome waits until all is as it was, and then says true, or as it can be while somebody holds a name or a person has spoken.
+func (h *hostilityRun) outcome(ctx context.Context, ns string, usurped []string, personal bool) (asItWas bool, err error) {
 	if len(usurped) == 0 && !personal {
 		if _, err := h.Reach(ctx, ns, h.want); err != nil {
-			return err
+			return false, err
 		}
 		h.healed.Add(1)
-		return nil
+		return true, nil
 	}
 	// What is taken stays taken, and a person hears of it; or it was no more than a tool's own object, which is made again.
 	began := time.Now()
 	for {
 		done, err := h.refusedOrHealed(ctx, ns)
 		if done || err != nil {
-			return err
+			return false, err
 		}
 		if time.Since(began) > rig.Patience {
-			return errors.New("neither healed nor refused with a condition")
+			return false, errors.New("neither healed nor refused with a condition")
 		}
 		if err := rig.Wait(ctx, 200*time.Millisecond); err != nil {
-			return err
+			return false, err
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (c *crashes) kills(ctx context.Context, wanted *clean) error {
 	points := c.each(wanted, []proxy.Fault{proxy.KilledBefore, proxy.KilledAfter}, wanted.kills, func(p *point) error {
 		return c.kill(ctx, wanted, p)
 	})
-	return c.clear(ctx, points)
+	return clearAll(ctx, c.Rig, points)
 }
 
 func (c *crashes) kill(ctx context.Context, wanted *clean, at *point) error {
@@ -52,8 +52,8 @@ func (c *crashes) succeed(ctx context.Context, wanted *clean, at *point) error {
 		return err
 	}
 	_, err = c.Reach(ctx, at.namespace, wanted.after)
-	at.reached = time.Now()
 	if err == nil {
+		at.reached = time.Now()
 		err = c.calm.rest(ctx, m, "killed while "+wanted.name, []*point{at})
 	}
 	return errors.Join(err, m.Stop())
