@@ -8,6 +8,9 @@
 // protocol key by case alone. What it accepts it never decodes and encodes again: values are sub-slices of the input, and
 // the Append and Replace functions copy them byte for byte.
 //
+// The tokenizer notes the members of the protocol while it reads, so that a message is read once: that is why it and the
+// envelope are one package.
+//
 // Slices that this package returns alias the input. The input must not change while they are in use.
 //
 // The package is a leaf: it imports nothing else of this project and, so that no second reader takes part in a decision,

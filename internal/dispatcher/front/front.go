@@ -1,11 +1,11 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package front speaks MCP over streamable HTTP with clients, in every revision that there is, with answers as JSON or as
-// event streams.
+// Package front speaks MCP with clients, in every revision that there is: over streamable HTTP, HTTP+SSE and WebSocket.
 //
-// It owns the HTTP side of a message and its era; sessions are kept by the package session. What may pass is for the pipeline to decide; how servers
-// are reached is for the connections behind it. It never imports Kubernetes, the API or the launcher.
+// It owns the transport side of a message and its era, and is one package since each transport leads to each era. Sessions are
+// kept by the package session. What may pass is for the pipeline to decide; how servers are reached is for the connections
+// behind it. It never imports Kubernetes, the API or the launcher.
 package front
 
 import (

@@ -87,6 +87,7 @@ func New(o Options) (*Origin, error) {
 		d.transport.DialTLSContext = d.dialTLS
 	}
 	d.plain = &plain.Transport{
+		Host:    u.Host,
 		Dialer:  net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second},
 		MaxIdle: maxIdle, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}

@@ -1,27 +1,31 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plain carries requests over kept TCP connections in HTTP/1.1, without TLS, proxies or upgrades: to a server in the
-// same pod, that is. Messages are read and written by net/http; a request is carried out by the goroutine that makes it, where
-// net/http's own Transport hands it from one to another three times, which costs more than the rest: 32 us and 41 objects for an
-// exchange of 1 kB with a server in the same process, where net/http's own takes 57 us and 71 objects in the same run
-// (BenchmarkRoundTrip, medians of four, on a busy machine).
+// Package plain carries requests over kept TCP connections in HTTP/1.1 (RFC 9112), without TLS, proxies or upgrades: to a server
+// in the same pod, that is. Messages are read and written by net/http; a request is carried out by the goroutine that makes it,
+// where net/http's own Transport hands it from one to another three times, which costs more than the rest
+// (docs/design/0008-http-to-a-server-in-the-pod.md).
 //
 // It owns the connections and their reuse. It knows nothing of MCP and imports nothing of this project.
 package plain
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,14 +33,16 @@ import (
 // it can be written before anything is read, also to a server that answers before it has read it.
 const MaxBody = 16 << 10
 
-// Transport is an http.RoundTripper for http URLs. It is safe for concurrent use. The zero value keeps no connections.
+// Transport is an http.RoundTripper for http URLs of one server. It is safe for concurrent use.
 type Transport struct {
+	// Host is the server's host, with its port where that is not 80: a request for another is refused.
+	Host string
 	// Dialer opens connections.
 	Dialer net.Dialer
-	// MaxIdle is how many unused connections are kept, for IdleTimeout at most.
+	// MaxIdle is how many unused connections are kept, for IdleTimeout at most; none are if it is 0.
 	MaxIdle     int
 	IdleTimeout time.Duration
-	// MaxHeaderBytes bounds the head of an answer.
+	// MaxHeaderBytes bounds the head of an answer, with those of the interim answers before it. It must not be 0.
 	MaxHeaderBytes int64
 
 	mu   sync.Mutex
@@ -52,22 +58,30 @@ type conn struct {
 	head  io.LimitedReader // what in reads from
 	out   *bufio.Writer
 	since time.Time // it has been idle
+	deaf  bool      // the server takes no more
 
 	raw  syscall.RawConn
 	peek func(fd uintptr) bool
 	open bool // what peek found
 }
 
-// errHeader says that the head of an answer is too long.
-var errHeader = errors.New("the headers of the answer are too long")
+var (
+	errHeader   = errors.New("the headers of the answer are too long")
+	errSwitched = errors.New("the server switches to another protocol, which nobody asked for")
+	errField    = errors.New("a header of the request has a name or a value that HTTP does not have")
+	errHost     = errors.New("the request is for another server")
+)
 
-// RoundTrip makes one request. Its body must have MaxBody bytes at most. Like net/http's, it sends a request again only where
-// nothing of it can have reached the server.
+// RoundTrip makes one request. Its body must have MaxBody bytes at most. It never sends a request twice: where a kept connection
+// ends just as it is used, nobody knows what the server has done.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close() //nolint:errcheck // it is in memory
 	}
-	c, err := t.take(req)
+	if err := t.check(req); err != nil {
+		return nil, err
+	}
+	c, err := t.take(req.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +98,32 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
+// check refuses what must not be written: what is for another server, and what net/http's own Transport refuses too, since
+// Request.Write writes it.
+func (t *Transport) check(req *http.Request) error {
+	if req.URL.Host != t.Host && !strings.EqualFold(withPort(req.URL.Host), withPort(t.Host)) {
+		return errHost
+	}
+	for name, values := range req.Header {
+		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, invalid) {
+			return errField
+		}
+	}
+	return nil
+}
+
+func invalid(value string) bool { return !httpguts.ValidHeaderFieldValue(value) }
+
+// withPort is a host with its port.
+func withPort(host string) string {
+	if u := (&url.URL{Host: host}); u.Port() == "" {
+		return net.JoinHostPort(u.Hostname(), "80")
+	}
+	return host
+}
+
 // take gives a kept connection that the server has not closed, or a new one.
-func (t *Transport) take(req *http.Request) (*conn, error) {
+func (t *Transport) take(ctx context.Context) (*conn, error) {
 	for {
 		c := t.pop()
 		if c == nil {
@@ -96,11 +134,7 @@ func (t *Transport) take(req *http.Request) (*conn, error) {
 		}
 		_ = c.Close() // it is of no use any more
 	}
-	address := req.URL.Host
-	if req.URL.Port() == "" {
-		address = net.JoinHostPort(req.URL.Hostname(), "80")
-	}
-	tcp, err := t.Dialer.DialContext(req.Context(), "tcp", address)
+	tcp, err := t.Dialer.DialContext(ctx, "tcp", withPort(t.Host))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +155,8 @@ func (t *Transport) pop() *conn {
 }
 
 func newConn(tcp net.Conn) (*conn, error) {
-	c := &conn{Conn: tcp, out: bufio.NewWriter(tcp)}
+	c := &conn{Conn: tcp}
+	c.out = bufio.NewWriter(c)
 	c.head.R = tcp
 	c.in = bufio.NewReader(&c.head)
 	system, ok := tcp.(syscall.Conn)
@@ -139,6 +174,13 @@ func newConn(tcp net.Conn) (*conn, error) {
 		return true
 	}
 	return c, nil
+}
+
+// Write notes where the server takes no more: Request.Write does not tell that from a body that cannot be read.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.deaf = c.deaf || err != nil
+	return n, err
 }
 
 // quiet says whether an idle connection is open and has nothing to say: a server that closes it, or sends what nobody has
@@ -201,34 +243,49 @@ type exchange struct {
 	once sync.Once
 }
 
-// run writes the request and reads the head of the answer.
+// run writes the request and reads the head of the answer. A server may answer and close before it has read the request, as
+// some do that are busy: what it said is read even where the request could not be written (RFC 9112, section 9.5).
 func (x *exchange) run(req *http.Request) (*http.Response, error) {
-	if err := write(x.out, req); err != nil {
-		return nil, err
+	unsent := x.send(req)
+	if unsent != nil && !x.deaf {
+		return nil, unsent
 	}
-	if err := x.out.Flush(); err != nil {
-		return nil, err
+	resp, err := x.receive(req)
+	if err != nil {
+		return nil, cmp.Or(unsent, err)
 	}
+	keep := unsent == nil && !resp.Close && !req.Close
+	if resp.Body == http.NoBody {
+		x.end(keep)
+		return resp, nil
+	}
+	resp.Body = &body{ReadCloser: resp.Body, exchange: x, keep: keep, ctx: req.Context()}
+	return resp, nil
+}
+
+func (x *exchange) send(req *http.Request) error {
+	if err := req.Write(x.out); err != nil {
+		return err
+	}
+	return x.out.Flush()
+}
+
+// receive reads the head of the answer, and passes over interim answers (RFC 9110, section 15.2).
+func (x *exchange) receive(req *http.Request) (*http.Response, error) {
+	x.head.N = x.transport.MaxHeaderBytes
 	for {
-		x.head.N = x.transport.MaxHeaderBytes
 		resp, err := http.ReadResponse(x.in, req)
-		if err != nil {
-			if x.head.N <= 0 {
-				return nil, errHeader
-			}
+		switch {
+		case err != nil && x.head.N <= 0:
+			return nil, errHeader
+		case err != nil:
 			return nil, err
-		}
-		if resp.StatusCode >= 100 && resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
-			continue // the answer proper follows
-		}
-		x.head.N = math.MaxInt64
-		keep := !resp.Close && !req.Close
-		if resp.Body == http.NoBody {
-			x.end(keep)
+		case resp.StatusCode == http.StatusSwitchingProtocols:
+			return nil, errSwitched
+		case resp.StatusCode >= 200:
+			x.head.N = math.MaxInt64
 			return resp, nil
 		}
-		resp.Body = &body{ReadCloser: resp.Body, exchange: x, keep: keep, ctx: req.Context()}
-		return resp, nil
 	}
 }
 

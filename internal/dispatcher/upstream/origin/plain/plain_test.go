@@ -38,8 +38,8 @@ func (c *counted) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-func newTransport(tb testing.TB) *Transport {
-	t := &Transport{MaxIdle: 8, IdleTimeout: time.Minute, MaxHeaderBytes: 4 << 10}
+func newTransport(tb testing.TB, server string) *Transport {
+	t := &Transport{Host: strings.TrimPrefix(server, "http://"), MaxIdle: 8, IdleTimeout: time.Minute, MaxHeaderBytes: 4 << 10}
 	tb.Cleanup(t.CloseIdleConnections)
 	return t
 }
@@ -103,7 +103,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			url, conns := serve(t, tc.handler)
-			transport := newTransport(t)
+			transport := newTransport(t, url)
 			for range 3 {
 				if got, err := exchangeOnce(t, transport, url, "hello"); err != nil || got != tc.want {
 					t.Errorf("got %q, %v, want %q", got, err, tc.want)
@@ -162,7 +162,7 @@ func TestAConnectionThatTheServerClosedIsNotUsed(t *testing.T) {
 			closed <- struct{}{}
 		}
 	})
-	transport := newTransport(t)
+	transport := newTransport(t, url)
 	for range 5 {
 		if got, err := exchangeOnce(t, transport, url, "x"); err != nil || got != "200 ok" {
 			t.Fatalf("%q, %v", got, err)
@@ -188,7 +188,7 @@ func TestWhatNobodyAskedForIsNoAnswer(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrueHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse")
 		}
 	})
-	transport := newTransport(t)
+	transport := newTransport(t, url)
 	for range 3 {
 		if got, err := exchangeOnce(t, transport, url, "x"); err != nil || got != "200 true" {
 			t.Errorf("%q, %v", got, err)
@@ -213,7 +213,7 @@ func TestBrokenAnswers(t *testing.T) {
 					_, _ = io.WriteString(conn, bytes)
 				}
 			})
-			transport := newTransport(t)
+			transport := newTransport(t, url)
 			if got, err := exchangeOnce(t, transport, url, "x"); err == nil {
 				t.Errorf("got %q", got)
 			}
@@ -243,7 +243,7 @@ func TestACancelledRequestEndsAtOnce(t *testing.T) {
 				<-begun
 				cancel()
 			}()
-			transport := newTransport(t)
+			transport := newTransport(t, url)
 			resp, err := transport.RoundTrip(request(ctx, t, url, "x"))
 			if err == nil {
 				_, err = io.ReadAll(resp.Body)
@@ -265,7 +265,7 @@ func TestAnAnswerThatIsGivenUpClosesItsConnection(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	resp, err := newTransport(t).RoundTrip(request(t.Context(), t, url, "x"))
+	resp, err := newTransport(t, url).RoundTrip(request(t.Context(), t, url, "x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestAnAnswerThatIsGivenUpClosesItsConnection(t *testing.T) {
 
 func TestIdleConnectionsEnd(t *testing.T) {
 	url, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
-	transport := newTransport(t)
+	transport := newTransport(t, url)
 	transport.IdleTimeout = time.Millisecond
 	if _, err := exchangeOnce(t, transport, url, "x"); err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestManyAtOnce(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(bytes.Repeat(body, 2000))
 	})
-	transport := newTransport(t)
+	transport := newTransport(t, url)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
@@ -327,7 +327,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	})
 	standard := &http.Transport{}
 	b.Cleanup(standard.CloseIdleConnections)
-	for name, transport := range map[string]http.RoundTripper{"plain": newTransport(b), "standard": standard} {
+	for name, transport := range map[string]http.RoundTripper{"plain": newTransport(b, url), "standard": standard} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
