@@ -7,22 +7,22 @@ import (
 	"cmp"
 
 	"toolgate.dev/toolgate/internal/rules/expression"
-	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // Decision is the verdict of rule sets on one call.
 type Decision struct {
 	// Action is the verdict. Reject refuses; RequireConfirmation asks a person, unless one confirmed already; Warn, Allow
 	// and ActionNone let pass, and lift nothing that another stage refuses.
-	Action     Action             `json:"action"`
-	Set        string             `json:"set,omitempty"`  // that decided
-	Rule       string             `json:"rule,omitempty"` // that decided; "" for a set that is broken
-	Message    string             `json:"message,omitempty"`
-	Error      string             `json:"error,omitempty"`      // why the deciding rule could not be evaluated, or why its set is broken
-	Violations []schema.Violation `json:"violations,omitempty"` // of a deciding jsonSchema rule
-	Warnings   []Hit              `json:"warnings,omitempty"`   // every Warn that applied, in any class
-	Audited    []Hit              `json:"audited,omitempty"`    // what sets in Audit mode would have done
-	Trace      []Hit              `json:"trace,omitempty"`      // every rule that was evaluated; filled by Evaluate alone
+	Action     Action                `json:"action"`
+	Set        string                `json:"set,omitempty"`  // that decided
+	Rule       string                `json:"rule,omitempty"` // that decided; "" for a set that is broken
+	Message    string                `json:"message,omitempty"`
+	Error      string                `json:"error,omitempty"`      // why the deciding rule could not be evaluated, or why its set is broken
+	Violations []violation.Violation `json:"violations,omitempty"` // of a deciding jsonSchema rule
+	Warnings   []Hit                 `json:"warnings,omitempty"`   // every Warn that applied, in any class
+	Audited    []Hit                 `json:"audited,omitempty"`    // what sets in Audit mode would have done
+	Trace      []Hit                 `json:"trace,omitempty"`      // every rule that was evaluated; filled by Evaluate alone
 }
 
 // Name is the set's name.

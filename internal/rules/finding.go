@@ -11,6 +11,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/rules/expression"
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // Outcome is what became of one rule in one call.
@@ -28,16 +29,16 @@ const (
 
 // Hit is one rule's part in a decision.
 type Hit struct {
-	Set         string             `json:"set"`
-	Rule        string             `json:"rule,omitempty"` // "" for a set that is broken
-	Type        Type               `json:"type"`
-	Enforcement Enforcement        `json:"enforcement"`
-	Priority    int                `json:"priority"` // effective: the rule's, else the set's
-	Action      Action             `json:"action"`
-	Outcome     Outcome            `json:"outcome"`
-	Message     string             `json:"message,omitempty"`    // where the rule applied, or failed and counts as applied
-	Error       string             `json:"error,omitempty"`      // why it failed, or why its set is broken
-	Violations  []schema.Violation `json:"violations,omitempty"` // of a jsonSchema rule that applied
+	Set         string                `json:"set"`
+	Rule        string                `json:"rule,omitempty"` // "" for a set that is broken
+	Type        Type                  `json:"type"`
+	Enforcement Enforcement           `json:"enforcement"`
+	Priority    int                   `json:"priority"` // effective: the rule's, else the set's
+	Action      Action                `json:"action"`
+	Outcome     Outcome               `json:"outcome"`
+	Message     string                `json:"message,omitempty"`    // where the rule applied, or failed and counts as applied
+	Error       string                `json:"error,omitempty"`      // why it failed, or why its set is broken
+	Violations  []violation.Violation `json:"violations,omitempty"` // of a jsonSchema rule that applied
 }
 
 // finding is one rule's part in a decision before anybody asked for its words.
@@ -46,7 +47,7 @@ type finding struct {
 	rule       *compiledRule // nil: the set is broken
 	outcome    Outcome
 	err        error
-	violations []schema.Violation
+	violations []violation.Violation
 }
 
 // findings evaluates every rule of a set on one call of a caller. Where nobody knows whether the caller is one whom the set
@@ -210,7 +211,7 @@ func (f *finding) message(a *expression.Activation) string {
 	case f.outcome == Failed && !unsure:
 		text += " (could not be evaluated: " + expression.Clip(f.err.Error()) + ")"
 	case len(f.violations) > 0:
-		text += ": " + expression.Shorten(schema.Explain(f.violations), expression.MaxMessageBytes)
+		text += ": " + expression.Shorten(violation.Explain(f.violations), expression.MaxMessageBytes)
 	}
 	if unsure {
 		text += " (" + f.err.Error() + ")"

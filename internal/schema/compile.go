@@ -13,7 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/schema/pattern"
 	"toolgate.dev/toolgate/internal/schema/quick"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // Schema is a compiled schema. It is immutable and safe for concurrent use.
@@ -37,7 +39,7 @@ func Compile(raw []byte, opts Options) (s *Schema, err error) {
 	}()
 	s, failure := compile(raw, opts)
 	if failure != nil {
-		failure.Path = clip(failure.Path, maxPathBytes)
+		failure.Path = violation.Clip(failure.Path, violation.MaxPathBytes)
 		return nil, failure
 	}
 	return s, nil
@@ -84,8 +86,8 @@ func read(raw []byte, opts Options) (any, *CompileError) {
 // build compiles the decoded schema, bounds its cost, and puts our own keywords in where the library's are not good enough.
 func build(doc any, o *outline, d dialect, opts Options) (*Schema, *CompileError) {
 	c := jsonschema.NewCompiler()
-	patterns := newPatternEngine()
-	c.UseRegexpEngine(patterns.compile)
+	patterns := pattern.NewEngine()
+	c.UseRegexpEngine(patterns.Compile)
 	c.DefaultDraft(d.draft)
 	c.UseLoader(denyLoader{})
 	if opts.loader != nil {
@@ -113,7 +115,7 @@ func build(doc any, o *outline, d dialect, opts Options) (*Schema, *CompileError
 	if failure != nil {
 		return nil, failure
 	}
-	cost, failure := newCostModel(g, patterns.largest)
+	cost, failure := newCostModel(g, patterns.Largest())
 	if failure != nil {
 		return nil, failure
 	}
@@ -144,9 +146,9 @@ func (s *Schema) Declared() *jsonrpc.Declared { return s.declared }
 func (s *Schema) Dialect() string { return s.dialect.name }
 
 // Validate checks one instance, which must have been accepted by jsonrpc.Check. It gives nil where the instance is valid,
-// else at most MaxViolations violations in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
+// else at most violation.Most of them in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
 // integer; numbers are compared exactly. Whatever can't be decided is a violation.
-func (s *Schema) Validate(instance []byte) []Violation {
+func (s *Schema) Validate(instance []byte) []violation.Violation {
 	if s.quick.Accepts(instance) {
 		return nil
 	}
@@ -154,21 +156,21 @@ func (s *Schema) Validate(instance []byte) []Violation {
 }
 
 // validate is Validate without the short cut.
-func (s *Schema) validate(instance []byte) (vs []Violation) {
+func (s *Schema) validate(instance []byte) (vs []violation.Violation) {
 	defer func() {
 		if p := recover(); p != nil {
-			vs = []Violation{{Keyword: KeywordLimit, Message: "makes the validator fail, so it is refused"}}
+			vs = []violation.Violation{{Keyword: KeywordLimit, Message: "makes the validator fail, so it is refused"}}
 		}
 	}()
 	v, shape, err := decode(instance)
 	if err != nil {
 		if limit := new(limitError); errors.As(err, &limit) {
-			return []Violation{{Path: clip(limit.path, maxPathBytes), Keyword: KeywordLimit, Message: limit.text}}
+			return []violation.Violation{{Path: violation.Clip(limit.path, violation.MaxPathBytes), Keyword: KeywordLimit, Message: limit.text}}
 		}
-		return []Violation{{Keyword: KeywordSyntax, Message: err.Error(), Expected: "strict JSON"}}
+		return []violation.Violation{{Keyword: KeywordSyntax, Message: err.Error(), Expected: "strict JSON"}}
 	}
 	if !s.cost.affordable(s.graph.root, v, shape) {
-		return []Violation{{Keyword: KeywordLimit, Message: "is too large or too deep to check against this schema",
+		return []violation.Violation{{Keyword: KeywordLimit, Message: "is too large or too deep to check against this schema",
 			Expected: "a smaller value, or one that is less deep"}}
 	}
 	err = s.root.Validate(v)
@@ -177,9 +179,9 @@ func (s *Schema) validate(instance []byte) (vs []Violation) {
 	}
 	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
-		return []Violation{{Keyword: KeywordLimit, Message: "can't be checked, so it is refused"}}
+		return []violation.Violation{{Keyword: KeywordLimit, Message: "can't be checked, so it is refused"}}
 	}
-	return s.violations(failed)
+	return violation.Of(failed, s.graph)
 }
 
 // baseURL is what the library knows the schema by. It resolves relative references and is never fetched.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // errSyntax covers whatever is not one JSON value. The text was checked before (jsonrpc.Check says precisely what is
@@ -28,7 +30,7 @@ func (e *limitError) Error() string { return e.text }
 func at(err error, token string) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
-		limit.path = "/" + escapeToken(token) + limit.path
+		limit.path = "/" + violation.EscapeToken(token) + limit.path
 	}
 	return err
 }
@@ -240,24 +242,6 @@ func (d *decoder) numberText() (text string, digits int, exponent string) {
 	return d.data[start:d.pos], digits, exponent
 }
 
-// escapeToken writes a reference token as RFC 6901 section 3 asks.
-func escapeToken(token string) string {
-	if !strings.ContainsAny(token, "~/") {
-		return token
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
-}
-
-// pointer writes reference tokens as an RFC 6901 pointer.
-func pointer(tokens []string) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(escapeToken(t))
-	}
-	return b.String()
-}
-
 // Decode reads one instance, which must have been accepted by jsonrpc.Check, into map[string]any, []any, string,
 // json.Number, bool and nil, within MaxDepth, MaxNumberDigits and MaxExponent. The error says where a limit is broken.
 func Decode(instance []byte) (any, error) {
@@ -267,7 +251,7 @@ func Decode(instance []byte) (any, error) {
 		return v, nil
 	}
 	if limit := new(limitError); errors.As(err, &limit) && limit.path != "" {
-		return nil, fmt.Errorf("the value at %s %w", clip(limit.path, maxPathBytes), err)
+		return nil, fmt.Errorf("the value at %s %w", violation.Clip(limit.path, violation.MaxPathBytes), err)
 	}
 	return nil, fmt.Errorf("the value %w", err)
 }

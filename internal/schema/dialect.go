@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // dialect is one version of JSON Schema.
@@ -69,5 +71,5 @@ func unsupportedDialect(path, uri string) *CompileError {
 		names = append(names, d.name)
 	}
 	return &CompileError{Path: path, Reason: ReasonUnsupportedDialect, Message: fmt.Sprintf(
-		"names the dialect %s, which is not read; leave $schema out, or use one of %s", quote(uri), strings.Join(names, ", "))}
+		"names the dialect %s, which is not read; leave $schema out, or use one of %s", violation.Quote(uri), strings.Join(names, ", "))}
 }

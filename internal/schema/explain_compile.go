@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // errExternal is what the library gets for every document but the metaschemas that it embeds.
@@ -58,6 +61,42 @@ func (o *outline) explain(err error) *CompileError {
 	}
 }
 
+// explainMeta tells the first reason why the metaschema refuses a schema.
+func explainMeta(meta *jsonschema.SchemaValidationError) *CompileError {
+	var failed *jsonschema.ValidationError
+	if !errors.As(meta.Err, &failed) {
+		return &CompileError{Path: schemaPointer(meta.URL), Reason: ReasonInvalid, Message: "is not a valid schema"}
+	}
+	if path, cause := badRegex(failed); cause != nil {
+		return &CompileError{Path: schemaPointer(meta.URL) + path, Reason: ReasonPattern, Message: badPattern(cause)}
+	}
+	vs := violation.Of(failed, &graph{})
+	if len(vs) == 0 {
+		return &CompileError{Path: schemaPointer(meta.URL), Reason: ReasonInvalid, Message: "is not a valid schema"}
+	}
+	message := vs[0].Message
+	if vs[0].Expected != "" {
+		message += "; expected " + vs[0].Expected
+	}
+	return &CompileError{Path: schemaPointer(meta.URL) + vs[0].Path, Reason: ReasonInvalid, Message: message}
+}
+
+// badRegex finds a pattern that the metaschema's `format: regex` refused.
+func badRegex(e *jsonschema.ValidationError) (path string, cause error) {
+	if f, ok := e.ErrorKind.(*kind.Format); ok && f.Want == "regex" {
+		return violation.Pointer(e.InstanceLocation), f.Err
+	}
+	for _, c := range e.Causes {
+		if path, cause := badRegex(c); cause != nil {
+			if names, ok := e.ErrorKind.(*kind.PropertyNames); ok {
+				return violation.Pointer(e.InstanceLocation) + "/" + violation.EscapeToken(names.Property), cause
+			}
+			return path, cause
+		}
+	}
+	return "", nil
+}
+
 // explainLoad tells a dialect from a reference: both are documents to the library.
 func (o *outline) explainLoad(target string) *CompileError {
 	for _, d := range o.dialects {
@@ -67,13 +106,13 @@ func (o *outline) explainLoad(target string) *CompileError {
 	}
 	ref := o.findRef(target)
 	return &CompileError{Path: ref.path, Reason: ReasonExternalRef, Message: fmt.Sprintf(
-		"refers to %s, which is not in the schema; nothing is fetched: put it under $defs", quote(ref.text))}
+		"refers to %s, which is not in the schema; nothing is fetched: put it under $defs", violation.Quote(ref.text))}
 }
 
 func (o *outline) dangling(target string) *CompileError {
 	_, fragment, _ := strings.Cut(target, "#")
 	return &CompileError{Path: o.findRef(target).path, Reason: ReasonDanglingRef, Message: fmt.Sprintf(
-		"refers to %s, which is not in the schema", quote("#"+unescapeFragment(fragment)))}
+		"refers to %s, which is not in the schema", violation.Quote("#"+unescapeFragment(fragment)))}
 }
 
 func badPattern(cause error) string {

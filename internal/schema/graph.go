@@ -73,6 +73,22 @@ func newGraph(root *jsonschema.Schema, dynamic []*jsonschema.Schema) (*graph, *C
 	return g, nil
 }
 
+// Subschema is the one at a URL, nil where it is not known (violation.Places).
+func (g *graph) Subschema(url string) *jsonschema.Schema {
+	if n := g.byURL[url]; n != nil {
+		return n.sch
+	}
+	return nil
+}
+
+// Pointer is the place of a subschema in the schema.
+func (g *graph) Pointer(url string) string { return schemaPointer(url) }
+
+// Applies says whether a keyword holds subschemas.
+func (g *graph) Applies(keyword string) bool {
+	return slices.Contains(oneSchema, keyword) || slices.Contains(listOfSchemas, keyword) || slices.Contains(mapOfSchemas, keyword)
+}
+
 // orderInto appends n after everything that it applies to the same value; it gives false for a cycle.
 func (n *node) orderInto(ordered *[]*node) bool {
 	switch n.state {

@@ -13,7 +13,6 @@ const (
 	MaxRefExpansions = 10_000    // paths through the graph of $ref and of the applicators that stay on the same instance
 	MaxNumberDigits  = 1000      // digits of one number, in schemas and in instances
 	MaxExponent      = 400       // magnitude of a number's exponent, in schemas and in instances
-	MaxViolations    = 16        // violations that Validate reports
 )
 
 // Options say how one schema is compiled. The zero value is what MCP asks for: formats are annotations, any root is fine.
@@ -60,16 +59,6 @@ func (e *CompileError) Error() string {
 		return "schema: " + e.Message
 	}
 	return "schema at " + e.Path + ": " + e.Message
-}
-
-// Violation is one way in which an instance does not fit. It quotes the tool's own schema and the type of the caller's
-// own value, never the value itself, so it can be shown to the caller.
-type Violation struct {
-	Path       string `json:"path"`               // RFC 6901 pointer into the instance, "" for the root
-	Keyword    string `json:"keyword"`            // for example "required", "type", "additionalProperties"
-	SchemaPath string `json:"schemaPath"`         // RFC 6901 pointer into the schema, to the keyword
-	Message    string `json:"message"`            // one sentence, for example `missing "path"`
-	Expected   string `json:"expected,omitempty"` // what would be valid, for example `string`, `one of "a", "b"`, `at most 10`
 }
 
 // Keywords of violations that no schema has: of the text itself, and of our limits.

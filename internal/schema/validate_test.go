@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 func compile(t testing.TB, raw string, opts schema.Options) *schema.Schema {
@@ -99,15 +100,15 @@ func TestViolationsAreBoundedAndStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := s.Validate(instance)
-	if len(want) != schema.MaxViolations {
-		t.Fatalf("%d violations, want %d", len(want), schema.MaxViolations)
+	if len(want) != violation.Most {
+		t.Fatalf("%d violations, want %d", len(want), violation.Most)
 	}
 	for range 20 {
 		if diff := cmp.Diff(want, s.Validate(instance)); diff != "" {
 			t.Fatalf("another answer:\n%s", diff)
 		}
 	}
-	if text := schema.Explain(want); len(text) > 8000 {
+	if text := violation.Explain(want); len(text) > 8000 {
 		t.Errorf("the explanation has %d bytes", len(text))
 	}
 }
@@ -217,7 +218,7 @@ func TestCostIsBounded(t *testing.T) {
 func TestMillionsOfViolations(t *testing.T) {
 	s := compile(t, `{"items":{"enum":[`+strings.Repeat(`"aaaaaaaaaaaaaaaaaaaa",`, 15)+`"b"]}}`, schema.Options{})
 	vs := s.Validate([]byte(`[` + strings.Repeat(`1,`, 500_000) + `1]`))
-	if len(vs) != schema.MaxViolations || vs[0].Path != "/0" || vs[0].Keyword != "enum" {
+	if len(vs) != violation.Most || vs[0].Path != "/0" || vs[0].Keyword != "enum" {
 		t.Errorf("%d violations, the first %+v", len(vs), vs[0])
 	}
 }
@@ -259,14 +260,14 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	s := compile(t, `{"properties":{"path":{"type":"string"},"mode":{"enum":["r","w"]}},"required":["path"],"additionalProperties":false}`, schema.Options{})
-	got := schema.Explain(s.Validate([]byte(`{"mode":"x","pth":"/a"}`)))
+	got := violation.Explain(s.Validate([]byte(`{"mode":"x","pth":"/a"}`)))
 	want := `(the whole value): misses the required member "path"; expected "path": string [required]
 /mode: is none of the listed values; expected one of "r", "w" [enum]
 /pth: the member "pth" is not declared; expected only members named "mode", "path" [additionalProperties]`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if schema.Explain(nil) != "" {
+	if violation.Explain(nil) != "" {
 		t.Error("words about nothing")
 	}
 }

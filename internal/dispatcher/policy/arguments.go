@@ -11,6 +11,7 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 var noArguments = []byte("{}")
@@ -58,7 +59,7 @@ func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal
 		}
 		return nil
 	}
-	message := fmt.Sprintf("Invalid arguments for tool %q: %s", f.call.Tool, schema.Explain(violations))
+	message := fmt.Sprintf("Invalid arguments for tool %q: %s", f.call.Tool, violation.Explain(violations))
 	if mode == registry.Warn {
 		f.Violations, f.note = violations, message
 		return nil

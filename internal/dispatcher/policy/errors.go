@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
-	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // Kind is a kind of error: one row of the table that every surface answers by.
@@ -93,7 +93,7 @@ type Refusal struct {
 	Path    string
 	Message string
 	// Violations are those of the arguments, for SchemaError.
-	Violations []schema.Violation
+	Violations []violation.Violation
 	// Supported are the protocol versions that would be right, for UnsupportedVersion; Requested is the one that was asked for.
 	Supported []string
 	Requested string
@@ -103,18 +103,18 @@ type Refusal struct {
 
 // details is the machine-readable part of a refusal: `data` of a JSON-RPC error, and the reason in a result's `_meta`.
 type details struct {
-	Kind       Kind               `json:"kind"`
-	Stage      Stage              `json:"stage,omitempty"`
-	Reason     string             `json:"reason,omitempty"`
-	Server     string             `json:"server,omitempty"`
-	Tool       string             `json:"tool,omitempty"`
-	Rule       string             `json:"rule,omitempty"`
-	Path       string             `json:"path,omitempty"`
-	Violations []schema.Violation `json:"violations,omitempty"`
-	Supported  []string           `json:"supported,omitempty"`
-	Requested  string             `json:"requested,omitempty"`
-	Required   json.RawMessage    `json:"requiredCapabilities,omitempty"`
-	TraceID    string             `json:"traceId,omitempty"`
+	Kind       Kind                  `json:"kind"`
+	Stage      Stage                 `json:"stage,omitempty"`
+	Reason     string                `json:"reason,omitempty"`
+	Server     string                `json:"server,omitempty"`
+	Tool       string                `json:"tool,omitempty"`
+	Rule       string                `json:"rule,omitempty"`
+	Path       string                `json:"path,omitempty"`
+	Violations []violation.Violation `json:"violations,omitempty"`
+	Supported  []string              `json:"supported,omitempty"`
+	Requested  string                `json:"requested,omitempty"`
+	Required   json.RawMessage       `json:"requiredCapabilities,omitempty"`
+	TraceID    string                `json:"traceId,omitempty"`
 }
 
 // Details is the refusal as a JSON object: kind, stage, reason, server, tool, rule, path, violations, traceId, and what else

@@ -14,7 +14,7 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
-	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // Call is a message as policy sees it.
@@ -102,7 +102,7 @@ type Decision struct {
 	// Rules is the verdict of the RuleSets: warnings, what Audit would have done, and the trace of a dry run.
 	Rules rules.Decision
 	// Violations are those that validation Warn let through.
-	Violations []schema.Violation
+	Violations []violation.Violation
 	// Stages are the stages that the call reached, in order.
 	Stages []StageResult
 }

@@ -10,16 +10,17 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // CheckResult holds the result of a call to the shape that MCP gives it (CallToolResult, of any revision) and to the tool's
 // output schema. What no reader could take for a result is refused always. What is merely odd, and what does not fit the
 // schema, is refused with results Enforce, reported with Warn, and passed with Off. A result with isError needs to fit no
 // schema, and neither does that of a tool without one.
-func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []schema.Violation) {
+func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []violation.Violation) {
 	r := readResult(result)
 	if fault := r.unreadable(); fault != nil {
-		return badResult(tool, "is none that MCP knows", schema.Explain(fault), fault), fault
+		return badResult(tool, "is none that MCP knows", violation.Explain(fault), fault), fault
 	}
 	mode := e.policy().Validation.Results
 	if mode == registry.Off {
@@ -38,7 +39,7 @@ func (e *Engine) CheckResult(tool catalog.Tool, result []byte) (*Refusal, []sche
 	if mode == registry.Warn || broken == nil && len(violations) == 0 {
 		return nil, violations
 	}
-	reason := schema.Explain(violations)
+	reason := violation.Explain(violations)
 	if broken != nil {
 		reason = broken.Error()
 	}
@@ -64,7 +65,7 @@ func readResult(raw []byte) result {
 		if r.misshapen < 0 && !jsonrpc.IsObject(block) {
 			r.misshapen = i
 		}
-		if kind, _ := jsonrpc.Member(block, "type"); !jsonrpc.IsString(kind) && len(r.untyped) < schema.MaxViolations {
+		if kind, _ := jsonrpc.Member(block, "type"); !jsonrpc.IsString(kind) && len(r.untyped) < violation.Most {
 			r.untyped = append(r.untyped, i)
 		}
 		i++
@@ -72,7 +73,7 @@ func readResult(raw []byte) result {
 	return r
 }
 
-func badResult(tool catalog.Tool, what, reason string, violations []schema.Violation) *Refusal {
+func badResult(tool catalog.Tool, what, reason string, violations []violation.Violation) *Refusal {
 	return &Refusal{
 		Kind: SerializationError, Stage: StageOutput, Tool: tool.Name, Reason: "InvalidResult", Violations: violations,
 		Message: fmt.Sprintf("The result of tool %q %s: %s", tool.Name, what, reason),
@@ -80,14 +81,14 @@ func badResult(tool catalog.Tool, what, reason string, violations []schema.Viola
 }
 
 // unreadable says why nobody could read a result: its content is no array of objects.
-func (r *result) unreadable() []schema.Violation {
+func (r *result) unreadable() []violation.Violation {
 	switch {
 	case r.content == nil:
 		return nil
 	case !jsonrpc.IsArray(r.content):
-		return []schema.Violation{{Path: "/content", Keyword: "type", Message: "content is no array", Expected: "an array of content blocks"}}
+		return []violation.Violation{{Path: "/content", Keyword: "type", Message: "content is no array", Expected: "an array of content blocks"}}
 	case r.misshapen >= 0:
-		return []schema.Violation{{
+		return []violation.Violation{{
 			Path: fmt.Sprintf("/content/%d", r.misshapen), Keyword: "type", Message: "a content block is no object", Expected: "an object with a type",
 		}}
 	}
@@ -96,18 +97,18 @@ func (r *result) unreadable() []schema.Violation {
 
 // odd says what MCP asks of a result and readers in the field do without: content (the TypeScript SDK takes none for an
 // empty array), the type of a block, and a boolean for isError.
-func (r *result) odd() []schema.Violation {
-	var found []schema.Violation
+func (r *result) odd() []violation.Violation {
+	var found []violation.Violation
 	if r.content == nil {
-		found = append(found, schema.Violation{Keyword: "required", Message: "missing content", Expected: "content, an array that may be empty"})
+		found = append(found, violation.Violation{Keyword: "required", Message: "missing content", Expected: "content, an array that may be empty"})
 	}
 	for _, i := range r.untyped {
-		found = append(found, schema.Violation{
+		found = append(found, violation.Violation{
 			Path: fmt.Sprintf("/content/%d", i), Keyword: "required", Message: "missing type", Expected: "the type of the content block",
 		})
 	}
 	if _, ok := jsonrpc.Bool(r.isError); r.isError != nil && !ok {
-		found = append(found, schema.Violation{Path: "/isError", Keyword: "type", Message: "isError is no boolean", Expected: "true or false"})
+		found = append(found, violation.Violation{Path: "/isError", Keyword: "type", Message: "isError is no boolean", Expected: "true or false"})
 	}
 	return found
 }
@@ -118,14 +119,14 @@ func (r *result) failed() bool {
 	return ok && value
 }
 
-func (e *Engine) resultViolations(tool catalog.Tool, structured []byte) ([]schema.Violation, error) {
+func (e *Engine) resultViolations(tool catalog.Tool, structured []byte) ([]violation.Violation, error) {
 	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
 	compiled, err := e.schemas.Get(tool.Digest, "outputSchema", tool.OutputSchema, opts)
 	if err != nil {
 		return nil, fmt.Errorf("the output schema cannot be checked: %w", err)
 	}
 	if structured == nil {
-		return []schema.Violation{{
+		return []violation.Violation{{
 			Keyword: "required", Message: "missing structuredContent",
 			Expected: "structuredContent, because the tool declares an outputSchema",
 		}}, nil

@@ -14,6 +14,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/schema"
 	"toolgate.dev/toolgate/internal/schema/compare"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // maker makes schemas, changes of schemas, and values of schemas.
@@ -284,7 +285,7 @@ func TestWhatIsNotBreakingBreaksNothing(t *testing.T) {
 				tried++
 				if vs := side.takes.Validate(value); vs != nil {
 					t.Fatalf("%s: from\n%s\nto\n%s\nis %v, and %s no longer fits: %s", side.side, old, now,
-						compare.Schemas(old, now, side.side, ""), value, schema.Explain(vs))
+						compare.Schemas(old, now, side.side, ""), value, violation.Explain(vs))
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
 // attempts bounds how many combinations of alternatives Instance tries.
@@ -28,7 +29,7 @@ func Instance(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making an instance: %w", err)
 	}
-	var last []schema.Violation
+	var last []violation.Violation
 	for choice := range attempts {
 		g := &generator{root: doc, choice: choice}
 		instance, err := json.Marshal(g.value(doc, 0))
@@ -42,7 +43,7 @@ func Instance(raw []byte) ([]byte, error) {
 			break // nothing left to choose
 		}
 	}
-	return nil, fmt.Errorf("making an instance: no attempt fits: %s", schema.Explain(last))
+	return nil, fmt.Errorf("making an instance: no attempt fits: %s", violation.Explain(last))
 }
 
 // Required lists the members that the schema's root requires, in the schema's order.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+package violation
 
 import "strings"
 
@@ -25,7 +25,7 @@ func Explain(vs []Violation) string {
 			b.WriteString(" [" + v.Keyword + "]")
 		}
 	}
-	if len(vs) >= MaxViolations {
+	if len(vs) >= Most {
 		b.WriteString("\n(there may be more)")
 	}
 	return b.String()

@@ -1,12 +1,16 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+// Package violation tells in words how an instance does not fit a schema, so that a model can correct its call.
+//
+// It owns the words, their order and how many there are. It reads the validator's own tree of causes and, by way of Places, the
+// schema; it evaluates nothing. It must not import any other package of this module.
+package violation
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,55 +18,43 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// maxPathBytes and maxNameBytes bound what a caller's own key names add to a text.
+// Most is how many violations are told of one instance.
+const Most = 16
+
+// MaxPathBytes and MaxNameBytes bound what a caller's own key names add to a text.
 const (
-	maxPathBytes = 1024
-	maxNameBytes = 128
+	MaxPathBytes = 1024
+	MaxNameBytes = 128
 )
 
-// violations turns the library's tree of causes into a flat list, in a fixed order.
-func (s *Schema) violations(failed *jsonschema.ValidationError) []Violation {
-	return collector{s.graph}.render(failed)
+// Violation is one way in which an instance does not fit. It quotes the tool's own schema and the type of the caller's
+// own value, never the value itself, so it can be shown to the caller.
+type Violation struct {
+	Path       string `json:"path"`               // RFC 6901 pointer into the instance, "" for the root
+	Keyword    string `json:"keyword"`            // for example "required", "type", "additionalProperties"
+	SchemaPath string `json:"schemaPath"`         // RFC 6901 pointer into the schema, to the keyword
+	Message    string `json:"message"`            // one sentence, for example `missing "path"`
+	Expected   string `json:"expected,omitempty"` // what would be valid, for example `string`, `one of "a", "b"`, `at most 10`
 }
 
-// explainMeta tells the first reason why the metaschema refuses a schema.
-func explainMeta(meta *jsonschema.SchemaValidationError) *CompileError {
-	var failed *jsonschema.ValidationError
-	if !errors.As(meta.Err, &failed) {
-		return &CompileError{Path: schemaPointer(meta.URL), Reason: ReasonInvalid, Message: "is not a valid schema"}
-	}
-	if path, cause := badRegex(failed); cause != nil {
-		return &CompileError{Path: schemaPointer(meta.URL) + path, Reason: ReasonPattern, Message: badPattern(cause)}
-	}
-	vs := (&Schema{graph: &graph{}}).violations(failed)
-	if len(vs) == 0 {
-		return &CompileError{Path: schemaPointer(meta.URL), Reason: ReasonInvalid, Message: "is not a valid schema"}
-	}
-	message := vs[0].Message
-	if vs[0].Expected != "" {
-		message += "; expected " + vs[0].Expected
-	}
-	return &CompileError{Path: schemaPointer(meta.URL) + vs[0].Path, Reason: ReasonInvalid, Message: message}
+// Places knows a schema by the URLs that the validator has for the subschemas in it.
+type Places interface {
+	// Subschema is the one at a URL, nil where it is not known.
+	Subschema(url string) *jsonschema.Schema
+	// Pointer is its place as an RFC 6901 pointer into the schema.
+	Pointer(url string) string
+	// Applies says whether a keyword holds subschemas.
+	Applies(keyword string) bool
 }
 
-// badRegex finds a pattern that the metaschema's `format: regex` refused.
-func badRegex(e *jsonschema.ValidationError) (path string, cause error) {
-	if f, ok := e.ErrorKind.(*kind.Format); ok && f.Want == "regex" {
-		return pointer(e.InstanceLocation), f.Err
-	}
-	for _, c := range e.Causes {
-		if path, cause := badRegex(c); cause != nil {
-			if names, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-				return pointer(e.InstanceLocation) + "/" + escapeToken(names.Property), cause
-			}
-			return path, cause
-		}
-	}
-	return "", nil
+// Of turns the validator's tree of causes into a list of Most violations at the most, in a fixed order: by path, then by schema
+// path.
+func Of(failed *jsonschema.ValidationError, in Places) []Violation {
+	return collector{in}.render(failed)
 }
 
 // collector puts faults into words. It looks up subschemas to say what would have been valid.
-type collector struct{ graph *graph }
+type collector struct{ Places }
 
 // render puts the first faults of a tree into words. An instance can have millions; words for all would cost far more than
 // finding them did.
@@ -78,10 +70,10 @@ func (c collector) render(failed *jsonschema.ValidationError) []Violation {
 			cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Message, b.Message))
 	})
 	vs = slices.Compact(vs)
-	return vs[:min(len(vs), MaxViolations)]
+	return vs[:min(len(vs), Most)]
 }
 
-// faults are the first MaxViolations leaves of a tree of causes, in a fixed order, each once. An anyOf or oneOf is a leaf.
+// faults are the first Most leaves of a tree of causes, in a fixed order, each once. An anyOf or oneOf is a leaf.
 type faults []*jsonschema.ValidationError
 
 func (f *faults) gather(e *jsonschema.ValidationError) {
@@ -96,7 +88,7 @@ func (f *faults) gather(e *jsonschema.ValidationError) {
 }
 
 func (f *faults) insert(e *jsonschema.ValidationError) {
-	if len(*f) == MaxViolations && compareFaults(e, (*f)[MaxViolations-1]) >= 0 {
+	if len(*f) == Most && compareFaults(e, (*f)[Most-1]) >= 0 {
 		return
 	}
 	at, known := slices.BinarySearchFunc(*f, e, compareFaults)
@@ -104,7 +96,7 @@ func (f *faults) insert(e *jsonschema.ValidationError) {
 		return
 	}
 	*f = slices.Insert(*f, at, e)
-	*f = (*f)[:min(len(*f), MaxViolations)]
+	*f = (*f)[:min(len(*f), Most)]
 }
 
 // compareFaults orders by instance location, then by place in the schema. Equal faults say the same.
@@ -158,53 +150,45 @@ func (c collector) words(e *jsonschema.ValidationError) []Violation {
 
 // violation places a text at the error's location and keyword.
 func (c collector) violation(e *jsonschema.ValidationError, message, expected string) Violation {
-	v := Violation{Path: clip(pointer(e.InstanceLocation), maxPathBytes), Message: message, Expected: expected}
-	v.SchemaPath = schemaPointer(e.SchemaURL)
+	v := Violation{Path: Clip(Pointer(e.InstanceLocation), MaxPathBytes), Message: message, Expected: expected}
+	v.SchemaPath = c.Pointer(e.SchemaURL)
 	if _, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 		v.Keyword = "propertyNames"
 		v.SchemaPath += "/propertyNames"
 		return v
 	}
 	keyword := faultName(e)
-	v.SchemaPath += pointer(keyword)
+	v.SchemaPath += Pointer(keyword)
 	if len(keyword) > 0 {
 		v.Keyword = keyword[0]
 	} else { // a `false` in the place of a schema: name the keyword that holds it
-		v.Keyword = lastKeyword(v.SchemaPath)
+		v.Keyword = c.lastKeyword(v.SchemaPath)
 	}
 	return v
 }
 
 // lastKeyword gives the keyword that a subschema at path belongs to.
-func lastKeyword(path string) string {
+func (c collector) lastKeyword(path string) string {
 	tokens := strings.Split(path, "/")
 	for i := len(tokens) - 1; i > 0; i-- {
-		if slices.Contains(oneSchema, tokens[i]) || slices.Contains(listOfSchemas, tokens[i]) || slices.Contains(mapOfSchemas, tokens[i]) {
+		if c.Applies(tokens[i]) {
 			return tokens[i]
 		}
 	}
 	return "false"
 }
 
-// subschema finds the schema that an error speaks of.
-func (c collector) subschema(e *jsonschema.ValidationError) *jsonschema.Schema {
-	if n := c.graph.byURL[e.SchemaURL]; n != nil {
-		return n.sch
-	}
-	return nil
-}
-
 // missing gives one violation per absent member. The path is the object that lacks it.
 func (c collector) missing(e *jsonschema.ValidationError, names []string, because string) []Violation {
-	sch := c.subschema(e)
-	names = names[:min(len(names), MaxViolations)]
+	sch := c.Subschema(e.SchemaURL)
+	names = names[:min(len(names), Most)]
 	vs := make([]Violation, 0, len(names))
 	for _, name := range names {
-		text := fmt.Sprintf("misses the required member %s", quote(name))
+		text := fmt.Sprintf("misses the required member %s", Quote(name))
 		if because != "" {
-			text += fmt.Sprintf(", which goes with %s", quote(because))
+			text += fmt.Sprintf(", which goes with %s", Quote(because))
 		}
-		want := quote(name)
+		want := Quote(name)
 		if sch != nil && sch.Properties[name] != nil {
 			want += ": " + describe(sch.Properties[name])
 		}
@@ -216,22 +200,22 @@ func (c collector) missing(e *jsonschema.ValidationError, names []string, becaus
 // undeclared gives one violation per member that is too much. The path is that member.
 func (c collector) undeclared(e *jsonschema.ValidationError, names []string) []Violation {
 	want := "no such member"
-	if sch := c.subschema(e); sch != nil && len(sch.Properties) > 0 {
-		want = "only members named " + quoteList(sortedKeys(sch.Properties))
+	if sch := c.Subschema(e.SchemaURL); sch != nil && len(sch.Properties) > 0 {
+		want = "only members named " + quoteList(slices.Sorted(maps.Keys(sch.Properties)))
 	}
 	names = slices.Sorted(slices.Values(names))
-	names = names[:min(len(names), MaxViolations)]
+	names = names[:min(len(names), Most)]
 	vs := make([]Violation, 0, len(names))
 	for _, name := range names {
-		v := c.violation(e, fmt.Sprintf("the member %s is not declared", quote(clip(name, maxNameBytes))), want)
-		v.Path = clip(v.Path+"/"+escapeToken(name), maxPathBytes)
+		v := c.violation(e, fmt.Sprintf("the member %s is not declared", Quote(Clip(name, MaxNameBytes))), want)
+		v.Path = Clip(v.Path+"/"+EscapeToken(name), MaxPathBytes)
 		vs = append(vs, v)
 	}
 	return vs
 }
 
 func (c collector) badName(e *jsonschema.ValidationError, name string) Violation {
-	v := c.violation(e, fmt.Sprintf("the member name %s is not allowed", quote(clip(name, maxNameBytes))), "")
+	v := c.violation(e, fmt.Sprintf("the member name %s is not allowed", Quote(Clip(name, MaxNameBytes))), "")
 	var first faults
 	for _, cause := range e.Causes {
 		first.gather(cause)

@@ -1,7 +1,10 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+// Package pattern compiles the regular expressions of a schema with RE2, which is linear in the text, and bounds their size.
+//
+// It owns the translation of ECMA-262's escapes and the words on what RE2 lacks. It knows no schemas.
+package pattern
 
 import (
 	"errors"
@@ -12,73 +15,79 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
-// MaxPatternSize is the number of instructions that one regular expression may compile to: RE2 is linear in the text,
+// MaxSize is the number of instructions that one regular expression may compile to: RE2 is linear in the text,
 // and this is the factor. All patterns of a schema together may have ten times as many.
-const MaxPatternSize = 10_000
+const MaxSize = 10_000
 
-// patternEngine compiles the patterns of one schema, each once: the metaschema asks for each one, too.
-type patternEngine struct {
-	known   map[string]patternResult
+// Engine compiles the patterns of one schema, each once: the metaschema asks for each one, too.
+type Engine struct {
+	known   map[string]result
 	largest int // instructions of the largest pattern
 	sum     int // of all of them
 }
 
-type patternResult struct {
+type result struct {
 	pattern jsonschema.Regexp
 	err     error
 }
 
-func newPatternEngine() *patternEngine { return &patternEngine{known: map[string]patternResult{}} }
+// NewEngine gives one that has compiled nothing yet.
+func NewEngine() *Engine { return &Engine{known: map[string]result{}} }
 
-// compile implements jsonschema.RegexpEngine.
-func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
-	result, known := e.known[pattern]
+// Largest is how many instructions the largest pattern has.
+func (e *Engine) Largest() int { return e.largest }
+
+// Compile implements jsonschema.RegexpEngine.
+func (e *Engine) Compile(pattern string) (jsonschema.Regexp, error) {
+	r, known := e.known[pattern]
 	if !known {
-		result.pattern, result.err = e.compileNew(pattern)
-		e.known[pattern] = result
+		r.pattern, r.err = e.compile(pattern)
+		e.known[pattern] = r
 	}
-	return result.pattern, result.err
+	return r.pattern, r.err
 }
 
-func (e *patternEngine) compileNew(pattern string) (jsonschema.Regexp, error) {
+func (e *Engine) compile(pattern string) (jsonschema.Regexp, error) {
 	translated := translateEscapes(pattern)
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err != nil {
-		return nil, patternError(err)
+		return nil, explained(err)
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, patternError(err)
+		return nil, explained(err)
 	}
 	size := len(program.Inst)
 	e.largest, e.sum = max(e.largest, size), e.sum+size
-	if size > MaxPatternSize || e.sum > 10*MaxPatternSize {
-		return nil, fmt.Errorf("it compiles to more than %d instructions, or all of the schema to more than %d", MaxPatternSize, 10*MaxPatternSize)
+	if size > MaxSize || e.sum > 10*MaxSize {
+		return nil, fmt.Errorf("it compiles to more than %d instructions, or all of the schema to more than %d", MaxSize, 10*MaxSize)
 	}
 	re, err := regexp.Compile(translated)
 	if err != nil {
-		return nil, patternError(err)
+		return nil, explained(err)
 	}
-	return compiledPattern{re, pattern}, nil
+	return compiled{re, pattern}, nil
 }
 
-// compiledPattern keeps the schema's own text, which is what a violation quotes.
-type compiledPattern struct {
+// compiled keeps the schema's own text, which is what a violation quotes.
+type compiled struct {
 	*regexp.Regexp
 	text string
 }
 
-func (p compiledPattern) String() string { return p.text }
+func (c compiled) String() string { return c.text }
 
-// patternError says what RE2 lacks on purpose, where that is the cause.
-func patternError(err error) error {
+// explained says what RE2 lacks on purpose, where that is the cause.
+func explained(err error) error {
 	var parse *syntax.Error
 	if !errors.As(err, &parse) {
 		return err
 	}
-	fragment := strconv.QuoteToGraphic(clip(parse.Expr, maxNameBytes))
+	fragment := strconv.QuoteToGraphic(violation.Clip(parse.Expr, violation.MaxNameBytes))
 	switch {
 	case strings.HasPrefix(parse.Expr, "(?=") || strings.HasPrefix(parse.Expr, "(?!") || strings.HasPrefix(parse.Expr, "(?<"):
 		return fmt.Errorf("RE2, which never backtracks, has no lookahead and no lookbehind (%s)", fragment)

@@ -1,14 +1,13 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+package violation
 
 import (
 	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -32,9 +31,9 @@ func words(k jsonschema.ErrorKind) (message, expected string) {
 	case *kind.Const:
 		return "is not the one value that is allowed", "exactly " + value(k.Want)
 	case *kind.Format:
-		return "is not of the format that is asked for", "a string of format " + quote(k.Want)
+		return "is not of the format that is asked for", "a string of format " + Quote(k.Want)
 	case *kind.Pattern:
-		return "does not match the pattern", "a string that matches " + clip(k.Want, maxNameBytes)
+		return "does not match the pattern", "a string that matches " + Clip(k.Want, MaxNameBytes)
 	case *kind.MultipleOf:
 		return "is not a multiple", "a multiple of " + decimal(k.Want)
 	case *kind.FalseSchema:
@@ -149,12 +148,12 @@ func value(v any) string {
 	if err := enc.Encode(v); err != nil {
 		return "a value of the schema"
 	}
-	return clip(strings.TrimSuffix(b.String(), "\n"), maxValueBytes)
+	return Clip(strings.TrimSuffix(b.String(), "\n"), maxValueBytes)
 }
 
 func valueList(vs []any) string { return list(vs, value) }
 
-func quoteList(names []string) string { return list(names, quote) }
+func quoteList(names []string) string { return list(names, Quote) }
 
 // list writes the first of the values.
 func list[T any](vs []T, write func(T) string) string {
@@ -177,20 +176,4 @@ func decimal(r *big.Rat) string {
 		}
 	}
 	return new(big.Float).SetPrec(64).SetRat(r).Text('g', 12)
-}
-
-// quote writes a name as JSON, so that no control character gets through.
-func quote(s string) string {
-	return value(clip(s, maxNameBytes))
-}
-
-// clip shortens s to at most n bytes and an ellipsis, between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
