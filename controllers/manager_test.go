@@ -14,12 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
@@ -39,21 +38,16 @@ func runManagerAs(w *world, config *rest.Config, leases string) (stop func()) {
 	GinkgoHelper()
 	counted := rest.CopyConfig(config)
 	counted.Wrap(w.writes.wrap)
-	mgr, err := ctrl.NewManager(counted, ctrl.Options{
-		Scheme:  scheme,
-		Cache:   controllers.CacheOptions([]string{w.namespace}),
-		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
-		Metrics: metricsserver.Options{BindAddress: "0"},
-
-		LeaderElection: leases != "", LeaderElectionNamespace: leases, LeaderElectionID: "toolgate-manager", LeaderElectionReleaseOnCancel: true,
+	ctx, cancel := context.WithCancel(w.ctx)
+	mgr, err := process.New(ctx, counted, process.Options{
+		Controllers: controllers.Options{
+			Platform:           render.Platform{Image: "toolgate.dev/toolgate:test"},
+			PodURL:             w.dispatchers.URLOf,
+			SkipNameValidation: true,
+		},
+		Namespaces: []string{w.namespace}, LeaseNamespace: leases, MetricsAddress: "0",
 	})
 	Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(w.ctx)
-	Expect(controllers.Setup(ctx, mgr, controllers.Options{
-		Platform:           render.Platform{Image: "toolgate.dev/toolgate:test"},
-		PodURL:             w.dispatchers.URLOf,
-		SkipNameValidation: true,
-	})).To(Succeed())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	return func() {

@@ -5,11 +5,13 @@ package proxy
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Sent is a request that changes something and when it was there as a whole.
@@ -41,16 +43,16 @@ func (p *Proxy) Renewals() []Renewal {
 }
 
 func (p *Proxy) renewed(at time.Time, body []byte) {
-	var lease struct {
-		Spec struct {
-			HolderIdentity string `json:"holderIdentity"`
-		} `json:"spec"`
+	// In JSON or protobuf. A Lease that can't be read has no holder, and a test that wants one fails.
+	var lease coordinationv1.Lease
+	_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(body, nil, &lease)
+	holder := ""
+	if lease.Spec.HolderIdentity != nil {
+		holder = *lease.Spec.HolderIdentity
 	}
-	// A Lease that can't be read has no holder, and a test that wants one fails.
-	_ = json.Unmarshal(body, &lease)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leases = append(p.leases, Renewal{At: at, Holder: lease.Spec.HolderIdentity})
+	p.leases = append(p.leases, Renewal{At: at, Holder: holder})
 }
 
 // whole reads the body of a request that changes something: one that is cut off before its end changes nothing.
