@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/gauges"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/retry"
@@ -53,6 +55,8 @@ type Options struct {
 	HTTP *http.Client
 	// Clock is nil for the real one.
 	Clock clock.Clock
+	// Metrics takes the gauges; nil leaves them out.
+	Metrics prometheus.Registerer
 	// SkipNameValidation lets specs set up more than one manager in a process.
 	SkipNameValidation bool
 }
@@ -117,6 +121,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Live:   mgr.GetAPIReader(),
 		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(Reporter)},
 	}, o)
+	if o.Metrics != nil {
+		if err := o.Metrics.Register(&gauges.Gauges{Cache: mgr.GetCache(), Pods: r.Prober.Count, Leads: mgr.Elected()}); err != nil {
+			return fmt.Errorf("adding metrics: %w", err)
+		}
+	}
 	stop := manager.RunnableFunc(func(ctx context.Context) error {
 		<-ctx.Done()
 		r.Prober.Stop()

@@ -335,4 +335,7 @@ func TestARefusedConnectionIsOneFailureHoweverOften(t *testing.T) {
 	if again := b.Observe(files)[0]; again.Err != first.Err || !again.FailingSince.Equal(first.FailingSince) || len(b.changes) != 0 {
 		t.Errorf("first %+v, then %+v with %d more news", first, again, len(b.changes))
 	}
+	if asked, failing := b.Count(); asked != 1 || failing != 1 {
+		t.Errorf("%d pods are asked and %d fail, want one of each", asked, failing)
+	}
 }

@@ -56,3 +56,18 @@ func (p *Prober) Observe(key Key) []Observation {
 	})
 	return out
 }
+
+// Count is how many pods are asked, and how many of them did not answer when they were last asked.
+func (p *Prober) Count() (asked, failing int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, workers := range p.workers {
+		for _, w := range workers {
+			asked++
+			if !w.seen.FailingSince.IsZero() {
+				failing++
+			}
+		}
+	}
+	return asked, failing
+}

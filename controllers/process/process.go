@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -29,6 +30,9 @@ import (
 
 // shutdown is how long reconciles in flight may take when the manager is told to stop.
 const shutdown = 20 * time.Second
+
+// nowhere is the address of metrics that are not served.
+const nowhere = "0"
 
 // Options say how a manager runs.
 type Options struct {
@@ -76,7 +80,11 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("adding the lock: %w", err)
 		}
 	}
-	if err := controllers.Setup(ctx, mgr, o.Controllers); err != nil {
+	setup := o.Controllers
+	if o.MetricsAddress != nowhere {
+		setup.Metrics = metrics.Registry
+	}
+	if err := controllers.Setup(ctx, mgr, setup); err != nil {
 		return nil, err
 	}
 	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
@@ -109,16 +117,16 @@ func (o Options) elect(config *rest.Config, options *ctrl.Options) (*rest.Config
 
 func (o Options) manager() ctrl.Options {
 	grace := shutdown
-	metrics := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure}
+	served := metricsserver.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure}
 	if o.MetricsSecure {
-		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+		served.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
 	options := ctrl.Options{
 		Scheme: Scheme(),
 		Cache:  controllers.CacheOptions(o.Namespaces),
 		// A reconcile that has written reads what it wrote: without this, each would have to expect its own past.
 		Client:                  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
-		Metrics:                 metrics,
+		Metrics:                 served,
 		HealthProbeBindAddress:  o.ProbeAddress,
 		GracefulShutdownTimeout: &grace,
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"toolgate.dev/toolgate/test/faults/rig"
@@ -64,9 +65,21 @@ func TestProcess(t *testing.T) {
 	r := need(t)
 	p := process(t, r, rig.ProcessOptions{})
 	launch(t, r, 1, 0).comeUp(t)
-	for _, url := range []string{p.Probes + "/healthz", p.Probes + "/readyz", p.Metrics + "/metrics"} {
+	for _, url := range []string{p.Probes + "/healthz", p.Probes + "/readyz"} {
 		if _, err := answers(t.Context(), url); err != nil {
 			t.Error(err)
+		}
+	}
+	said, err := answers(t.Context(), p.Metrics+"/metrics")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, line := range []string{
+		`toolgate_servers{condition="Ready",status="True"} 1`, `toolgate_tools{condition="Registered",status="True"} 5`,
+		`toolgate_registry_objects 2`, `toolgate_pods_asked 1`, `toolgate_pods_failing 0`,
+	} {
+		if !strings.Contains(said, "\n"+line+"\n") {
+			t.Errorf("the metrics do not say %s", line)
 		}
 	}
 	u, err := p.Usage()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/leadership"
 	"toolgate.dev/toolgate/test/faults/rig"
 )
 
@@ -66,6 +68,16 @@ func (p *pair) round(ctx context.Context, r reign) ([]string, error) {
 	var faults []string
 	if polls, sent := p.standby.Polls(), p.standby.Sent(); polls > 0 || len(sent) > 0 {
 		faults = append(faults, fmt.Sprintf("a manager that does not lead has asked pods %d times and written %v", polls, sent))
+	}
+	for m, leads := range map[*rig.Process]bool{p.leader: true, p.standby: false} {
+		said, err := answers(ctx, m.Metrics+"/metrics")
+		if err != nil {
+			return nil, err
+		}
+		says := strings.Contains(said, `leader_election_master_status{name="`+leadership.LeaseName+`"} 1`)
+		if counts := strings.Contains(said, "\ntoolgate_servers{"); says != leads || counts != leads {
+			faults = append(faults, fmt.Sprintf("a manager of which it is %v that it leads says that it is %v, and counts: %v", leads, says, counts))
+		}
 	}
 	want := p.before
 	if !r.atRest {
@@ -203,7 +215,7 @@ func (p *pair) clear(ctx context.Context) error {
 	return err
 }
 
-// deployments are those that came into a namespace while somebody looked.
+// made are the Deployments that came into a namespace while somebody looked.
 type made struct {
 	pair  *pair
 	watch watch.Interface
