@@ -27,8 +27,8 @@ type Times struct {
 	Lease, Renew, Retry time.Duration
 }
 
-// Usual are the times of an installed manager: the API server may be away for eight seconds, and nobody leads for at most 17
-// after a crash.
+// Usual are the times of an installed manager: the API server may be away for eight seconds, and after a crash nobody leads for
+// the lease and one more try, of at most 4.4 s with its jitter.
 func Usual() Times {
 	return Times{Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}
 }
