@@ -4,19 +4,14 @@
 package dataplane
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"toolgate.dev/toolgate/internal/testutil/transcript"
 	"toolgate.dev/toolgate/test/dataplane/asking"
 )
-
-var update = flag.Bool("update", false, "write what is heard into testdata/transcripts")
 
 // TestTranscripts plays testdata/transcripts: a file for each method, in it a dialogue for each combination of eras, with the
 // real dispatcher between a client over HTTP and a server over stdio. A dialogue's lines are:
@@ -32,33 +27,15 @@ var update = flag.Bool("update", false, "write what is heard into testdata/trans
 // it adds what _meta must have. Values that differ from run to run stand as names: {id} and {token} for those of the last request
 // that the server heard, {ask} for the id of the last that the client heard, {state} for its requestState, {trace}.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/transcripts/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
 	servers := map[string]*playedServer{"legacy server": playServer(t, asking.Legacy), "modern server": playServer(t, asking.Modern)}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive := must[*txtar.Archive](t)(txtar.ParseFile(file))
-			want := string(txtar.Format(archive))
-			for i, part := range archive.Files {
-				t.Run(part.Name, func(t *testing.T) {
-					client, server, _ := strings.Cut(part.Name, ", ")
-					archive.Files[i].Data = []byte(play(t, servers[server], client == "modern client", string(part.Data)))
-				})
-			}
-			got := txtar.Format(archive)
-			if *update && !t.Failed() {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, string(got)); diff != "" {
-				t.Errorf("transcript (-want +got):\n%s", diff)
-			}
-		})
-	}
+	transcript.Play(t, "testdata/transcripts/*.txtar", func(t *testing.T, parts []txtar.File) {
+		for i, part := range parts {
+			t.Run(part.Name, func(t *testing.T) {
+				client, server, _ := strings.Cut(part.Name, ", ")
+				parts[i].Data = []byte(play(t, servers[server], client == "modern client", string(part.Data)))
+			})
+		}
+	})
 }
 
 // play plays a dialogue, and gives it as it was.

@@ -4,54 +4,29 @@
 package front
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"net/textproto"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
-)
 
-var update = flag.Bool("update", false, "write what the handler answers into the transcripts")
+	"toolgate.dev/toolgate/internal/testutil/transcript"
+)
 
 // TestTranscripts plays testdata/*.txtar: a file named by an HTTP method is a request (header lines, an empty line, the
 // body), the file after it is the answer, named by its status, with the header lines that matter. A file named received is
 // what reached the server since the last one: method and params, a line each. {session} is the id that initialize gave.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := &player{fixture: newFixture(t, nil)}
-			want := txtar.Format(archive)
-			for i := range archive.Files {
-				p.play(archive.Files, i)
-			}
-			got := txtar.Format(archive)
-			if *update {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("want -, got +:\n%s", diff)
-			}
-		})
-	}
+	transcript.Play(t, "testdata/*.txtar", func(t *testing.T, files []txtar.File) {
+		p := &player{fixture: newFixture(t, nil)}
+		for i := range files {
+			p.play(files, i)
+		}
+	})
 }
 
 // player replaces the answers of a transcript by those that it gets.

@@ -7,88 +7,23 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
+
+	"toolgate.dev/toolgate/internal/testutil/collector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collector takes logs and metrics, as OTLP/HTTP has it.
-type collector struct {
-	*httptest.Server
-	status int
-	hold   chan struct{} // if set, answers wait for it
-
-	mu       sync.Mutex
-	header   http.Header
-	resource map[string]string
-	records  []*logspb.LogRecord
-	readings [][]*metricspb.Metric
-	first    chan struct{} // closed with the first reading
-}
-
-func collect(t *testing.T) *collector {
-	t.Helper()
-	c := &collector{status: http.StatusOK, first: make(chan struct{})}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // whoever sent it has given up
-		}
-		if c.hold != nil {
-			<-c.hold
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.header = r.Header
-		switch r.URL.Path {
-		case "/v1/logs":
-			var data logspb.LogsData
-			if err := proto.Unmarshal(body, &data); err != nil {
-				t.Error(err)
-			}
-			c.resource = values(data.ResourceLogs[0].Resource.Attributes)
-			c.records = append(c.records, data.ResourceLogs[0].ScopeLogs[0].LogRecords...)
-		case "/v1/metrics":
-			var data metricspb.MetricsData
-			if err := proto.Unmarshal(body, &data); err != nil {
-				t.Error(err)
-			}
-			if c.readings = append(c.readings, data.ResourceMetrics[0].ScopeMetrics[0].Metrics); len(c.readings) == 1 {
-				close(c.first)
-			}
-		default:
-			t.Errorf("sent to %s", r.URL.Path)
-		}
-		w.WriteHeader(c.status)
-	}))
-	t.Cleanup(c.Close)
-	return c
-}
-
-func values(all []*commonpb.KeyValue) map[string]string {
-	out := map[string]string{}
-	for _, a := range all {
-		out[a.Key] = a.Value.GetStringValue()
-	}
-	return out
-}
-
-func options(c *collector, counters *Counters) Options {
+func options(c *collector.Collector, counters *Counters) Options {
 	return Options{
 		LogsURL: c.URL + "/v1/logs", Headers: map[string]string{"X-Key": "k"}, Counters: counters, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		Source: Source{Service: "toolgate-dispatcher", Namespace: "ns", Version: "v1", Instance: "uid", Server: "files"},
@@ -98,7 +33,7 @@ func options(c *collector, counters *Counters) Options {
 const line = `{"time":"2026-01-02T03:04:05.006Z","run":"r","seq":1,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","caller":"anonymous@10.0.0.1","server":"files","method":"tools/call","tool":"echo","outcome":"success"}`
 
 func TestRecordsAsTheyStand(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	var counters Counters
 	s := New(options(c, &counters))
 	buffer := []byte(line + "\n")
@@ -106,29 +41,29 @@ func TestRecordsAsTheyStand(t *testing.T) {
 	copy(buffer, "overwritten") // its owner uses the memory again
 	s.Record([]byte("no JSON\n"))
 	s.Shutdown(t.Context())
-	if len(c.records) != 2 || counters.Records.Load() != 2 || counters.RecordsDropped.Load() != 0 {
-		t.Fatalf("%d records, counted %d", len(c.records), counters.Records.Load())
+	if len(c.Records) != 2 || counters.Records.Load() != 2 || counters.RecordsDropped.Load() != 0 {
+		t.Fatalf("%d records, counted %d", len(c.Records), counters.Records.Load())
 	}
-	r := c.records[0]
+	r := c.Records[0]
 	if r.Body.GetStringValue() != line || hex.EncodeToString(r.TraceId) != "0af7651916cd43dd8448eb211c80319c" || hex.EncodeToString(r.SpanId) != "b7ad6b7169203331" ||
 		!time.Unix(0, int64(r.TimeUnixNano)).UTC().Equal(time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)) || r.EventName != "toolgate.audit" {
 		t.Errorf("record %v", r)
 	}
-	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "toolgate.outcome": "success", "toolgate.audit.run": "r"}, values(r.Attributes)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "toolgate.outcome": "success", "toolgate.audit.run": "r"}, collector.Attributes(r.Attributes)); diff != "" {
 		t.Error(diff)
 	}
-	if got := c.records[1].Body.GetStringValue(); got != "no JSON" {
+	if got := c.Records[1].Body.GetStringValue(); got != "no JSON" {
 		t.Errorf("a line that can't be read was sent as %q", got)
 	}
 	want := map[string]string{"service.name": "toolgate-dispatcher", "service.namespace": "ns", "service.version": "v1", "service.instance.id": "uid", "toolgate.server": "files"}
-	if diff := cmp.Diff(want, c.resource); diff != "" || c.header.Get("X-Key") != "k" || c.header.Get("Content-Type") != "application/x-protobuf" {
-		t.Errorf("headers %v\n%s", c.header, diff)
+	if diff := cmp.Diff(want, c.Resource); diff != "" || c.Header.Get("X-Key") != "k" || c.Header.Get("Content-Type") != "application/x-protobuf" {
+		t.Errorf("headers %v\n%s", c.Header, diff)
 	}
 }
 
 // TestMetricsAsOTLPHasThem: names of the conventions, buckets by themselves, empty labels left out.
 func TestMetricsAsOTLPHasThem(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	registry := prometheus.NewRegistry()
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mcp_server_operation_duration_seconds", Buckets: []float64{1, 2}}, []string{"mcp_method_name", "error_type"})
 	count := prometheus.NewCounter(prometheus.CounterOpts{Name: "toolgate_things_total"})
@@ -145,11 +80,11 @@ func TestMetricsAsOTLPHasThem(t *testing.T) {
 	o := options(c, &counters)
 	o.LogsURL, o.MetricsURL, o.Metrics, o.Interval = "", c.URL+"/v1/metrics", registry, time.Millisecond
 	s := New(o)
-	<-c.first
+	<-c.Measured
 	s.Record([]byte(line)) // goes nowhere, and is no loss
 	s.Shutdown(t.Context())
 	got := map[string]*metricspb.Metric{}
-	for _, m := range c.readings[0] {
+	for _, m := range c.Readings[0] {
 		got[m.Name] = m
 	}
 	h := got["mcp.server.operation.duration"]
@@ -160,7 +95,7 @@ func TestMetricsAsOTLPHasThem(t *testing.T) {
 	if diff := cmp.Diff([]uint64{2, 1, 1}, p.BucketCounts); diff != "" || p.Count != 4 || p.GetSum() != 11.6 || len(p.ExplicitBounds) != 2 || p.StartTimeUnixNano == 0 {
 		t.Errorf("%v", p)
 	}
-	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call"}, values(p.Attributes)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call"}, collector.Attributes(p.Attributes)); diff != "" {
 		t.Error(diff)
 	}
 	if sum := got["toolgate_things_total"].GetSum(); !sum.IsMonotonic || sum.DataPoints[0].GetAsDouble() != 3 {
@@ -169,16 +104,16 @@ func TestMetricsAsOTLPHasThem(t *testing.T) {
 	if got["toolgate_sessions"].GetGauge().DataPoints[0].GetAsDouble() != 4 || got["go_pause"].GetSummary().DataPoints[0].Count != 1 {
 		t.Errorf("metrics %v", got)
 	}
-	if counters.Readings.Load() != int64(len(c.readings)) || counters.RecordsDropped.Load() != 0 {
-		t.Errorf("%d readings counted of %d", counters.Readings.Load(), len(c.readings))
+	if counters.Readings.Load() != int64(len(c.Readings)) || counters.RecordsDropped.Load() != 0 {
+		t.Errorf("%d readings counted of %d", counters.Readings.Load(), len(c.Readings))
 	}
 }
 
 // A collector that hangs holds nothing up: what does not fit the queue is dropped and counted, and the end is bounded.
 func TestACollectorThatHangs(t *testing.T) {
-	c := collect(t)
-	c.hold = make(chan struct{})
-	defer close(c.hold)
+	c := collector.New(t)
+	c.Hold = make(chan struct{})
+	defer close(c.Hold)
 	var counters Counters
 	o := options(c, &counters)
 	o.MetricsURL, o.Metrics, o.Interval = c.URL+"/v1/metrics", prometheus.NewRegistry(), time.Hour
@@ -203,8 +138,8 @@ func TestACollectorThatHangs(t *testing.T) {
 }
 
 func TestACollectorThatRefuses(t *testing.T) {
-	c := collect(t)
-	c.status = http.StatusServiceUnavailable
+	c := collector.New(t)
+	c.Status = http.StatusServiceUnavailable
 	var counters Counters
 	var logged strings.Builder
 	o := options(c, &counters)

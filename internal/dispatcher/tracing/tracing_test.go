@@ -6,12 +6,9 @@ package tracing
 import (
 	"context"
 	"encoding/hex"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,69 +16,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 
 	"toolgate.dev/toolgate/internal/dispatcher/otlp"
+	"toolgate.dev/toolgate/internal/testutil/collector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collector takes spans, as OTLP/HTTP has it.
-type collector struct {
-	*httptest.Server
-	status int
-	hold   chan struct{} // if set, answers wait for it
-
-	mu       sync.Mutex
-	header   http.Header
-	path     string
-	resource map[string]string
-	spans    []*tracepb.Span
-}
-
-func collect(t *testing.T) *collector {
-	t.Helper()
-	c := &collector{status: http.StatusOK}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // whoever sent it has given up
-		}
-		if c.hold != nil {
-			<-c.hold
-		}
-		var data tracepb.TracesData
-		if err := proto.Unmarshal(body, &data); err != nil {
-			t.Error(err)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.header, c.path = r.Header, r.URL.Path
-		for _, rs := range data.ResourceSpans {
-			c.resource = attributes(rs.Resource.Attributes)
-			for _, ss := range rs.ScopeSpans {
-				c.spans = append(c.spans, ss.Spans...)
-			}
-		}
-		w.WriteHeader(c.status)
-	}))
-	t.Cleanup(c.Close)
-	return c
-}
-
-func attributes[A interface{ GetKey() string }](all []A) map[string]string {
-	out := map[string]string{}
-	for _, a := range all {
-		if v, ok := any(a).(interface{ String() string }); ok {
-			_, value, _ := strings.Cut(v.String(), "value:")
-			value = strings.Trim(strings.NewReplacer("{string_value:", "", "{int_value:", "", "}", "", `"`, "").Replace(value), " ")
-			out[a.GetKey()] = value
-		}
-	}
-	return out
-}
-
-func tracer(t *testing.T, c *collector, counters *Counters) *Tracer {
+func tracer(t *testing.T, c *collector.Collector, counters *Counters) *Tracer {
 	t.Helper()
 	tr, err := New(Options{URL: c.URL + "/v1/traces", Headers: map[string]string{"X-Key": "k"}, Source: otlp.Source{Service: "toolgate-dispatcher", Namespace: "ns",
 		Version: "v1", Instance: "uid", Server: "files"}, Counters: counters, Log: slog.New(slog.DiscardHandler)})
@@ -98,7 +40,7 @@ const (
 )
 
 func TestSpansAsTheConventionsHaveThem(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	var counters Counters
 	tr := tracer(t, c, &counters)
 	at := time.Unix(1000, 0)
@@ -116,17 +58,17 @@ func TestSpansAsTheConventionsHaveThem(t *testing.T) {
 	if string(params) != want || gotTrace != traceID {
 		t.Errorf("forwarded %s\nwant %s", params, want)
 	}
-	if c.path != "/v1/traces" || c.header.Get("Content-Type") != "application/x-protobuf" || c.header.Get("X-Key") != "k" {
-		t.Errorf("sent to %s with %v", c.path, c.header)
+	if c.Header.Get("Content-Type") != "application/x-protobuf" || c.Header.Get("X-Key") != "k" {
+		t.Errorf("sent with %v", c.Header)
 	}
 	if diff := cmp.Diff(map[string]string{"service.name": "toolgate-dispatcher", "service.namespace": "ns", "service.version": "v1",
-		"service.instance.id": "uid", "toolgate.server": "files"}, c.resource); diff != "" {
+		"service.instance.id": "uid", "toolgate.server": "files"}, c.Resource); diff != "" {
 		t.Error(diff)
 	}
-	if len(c.spans) != 2 || counters.Exported.Load() != 2 || counters.Dropped.Load() != 0 {
-		t.Fatalf("%d spans, %d counted", len(c.spans), counters.Exported.Load())
+	if len(c.Spans) != 2 || counters.Exported.Load() != 2 || counters.Dropped.Load() != 0 {
+		t.Fatalf("%d spans, %d counted", len(c.Spans), counters.Exported.Load())
 	}
-	call, serve := c.spans[0], c.spans[1]
+	call, serve := c.Spans[0], c.Spans[1]
 	if call.Kind != tracepb.Span_SPAN_KIND_CLIENT || hex.EncodeToString(call.ParentSpanId) != serverID || call.Name != "tools/call echo" ||
 		call.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET || call.EndTimeUnixNano-call.StartTimeUnixNano != 1e9 {
 		t.Errorf("client span %v", call)
@@ -142,17 +84,17 @@ func TestSpansAsTheConventionsHaveThem(t *testing.T) {
 		"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "gen_ai.operation.name": "execute_tool", "mcp.protocol.version": "2025-11-25",
 		"jsonrpc.request.id": "aA", "client.address": "10.0.0.7", "network.transport": "tcp", "network.protocol.name": "http",
 		"error.type": "-31010", "rpc.response.status_code": "-31010", "toolgate.stage": "gate", "toolgate.reason": "Untrusted",
-	}, attributes(serve.Attributes)); diff != "" {
+	}, collector.Attributes(serve.Attributes)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo", "gen_ai.operation.name": "execute_tool",
-		"mcp.protocol.version": "2025-06-18", "network.transport": "pipe"}, attributes(call.Attributes)); diff != "" {
+		"mcp.protocol.version": "2025-06-18", "network.transport": "pipe"}, collector.Attributes(call.Attributes)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestContextsThatAreNone(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	tr := tracer(t, c, new(Counters))
 	for name, tc := range map[string]struct {
 		parent, state string
@@ -175,14 +117,14 @@ func TestContextsThatAreNone(t *testing.T) {
 		s.End(Ending{At: time.Unix(2, 0)})
 	}
 	tr.Shutdown(t.Context())
-	if len(c.spans) != 3 {
-		t.Errorf("%d spans, want those of the three that are sampled", len(c.spans))
+	if len(c.Spans) != 3 {
+		t.Errorf("%d spans, want those of the three that are sampled", len(c.Spans))
 	}
 }
 
 // TestWhatAServerAsks has a span below that of the request that it belongs to, and goes with it.
 func TestWhatAServerAsks(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	tr := tracer(t, c, new(Counters))
 	at := time.Unix(1000, 0)
 	server := tr.Serve(Request{Name: "tools/call echo", Method: "tools/call", Start: at})
@@ -201,18 +143,18 @@ func TestWhatAServerAsks(t *testing.T) {
 	hidden.TraceID, hidden.Parent = unseen.IDs()
 	tr.Asked(hidden)
 	tr.Shutdown(t.Context())
-	if len(c.spans) != 2 {
-		t.Fatalf("%d spans, want those of the two questions that are sampled", len(c.spans))
+	if len(c.Spans) != 2 {
+		t.Fatalf("%d spans, want those of the two questions that are sampled", len(c.Spans))
 	}
-	first, second := c.spans[0], c.spans[1]
+	first, second := c.Spans[0], c.Spans[1]
 	if first.Name != "elicitation/create" || first.Kind != tracepb.Span_SPAN_KIND_CLIENT || hex.EncodeToString(first.ParentSpanId) != spanOf ||
 		first.EndTimeUnixNano-first.StartTimeUnixNano != uint64(time.Second) {
 		t.Errorf("span %v", first)
 	}
-	if diff := cmp.Diff(map[string]string{"mcp.method.name": "elicitation/create", "client.address": "10.0.0.7"}, attributes(first.Attributes)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"mcp.method.name": "elicitation/create", "client.address": "10.0.0.7"}, collector.Attributes(first.Attributes)); diff != "" {
 		t.Error(diff)
 	}
-	if len(second.ParentSpanId) != 0 || attributes(second.Attributes)["error.type"] != "-1" || second.Status.Code != tracepb.Status_STATUS_CODE_ERROR {
+	if len(second.ParentSpanId) != 0 || collector.Attributes(second.Attributes)["error.type"] != "-1" || second.Status.Code != tracepb.Status_STATUS_CODE_ERROR {
 		t.Errorf("span %v", second)
 	}
 	var off *Tracer
@@ -223,9 +165,9 @@ func TestWhatAServerAsks(t *testing.T) {
 
 // A collector that hangs holds nothing up: what does not fit the queue is dropped and counted, and the end is bounded.
 func TestACollectorThatHangs(t *testing.T) {
-	c := collect(t)
-	c.hold = make(chan struct{})
-	defer close(c.hold)
+	c := collector.New(t)
+	c.Hold = make(chan struct{})
+	defer close(c.Hold)
 	var counters Counters
 	tr := tracer(t, c, &counters)
 	const spans = maxQueue + 2*maxBatch + 100
@@ -248,8 +190,8 @@ func TestACollectorThatHangs(t *testing.T) {
 }
 
 func TestACollectorThatRefuses(t *testing.T) {
-	c := collect(t)
-	c.status = http.StatusServiceUnavailable
+	c := collector.New(t)
+	c.Status = http.StatusServiceUnavailable
 	var counters Counters
 	tr := tracer(t, c, &counters)
 	tr.Serve(Request{Name: "ping", Method: "ping"}).End(Ending{})
@@ -260,11 +202,11 @@ func TestACollectorThatRefuses(t *testing.T) {
 }
 
 func TestAttributesAreBounded(t *testing.T) {
-	c := collect(t)
+	c := collector.New(t)
 	tr := tracer(t, c, new(Counters))
 	tr.Serve(Request{Name: "x", Method: strings.Repeat("m", 1<<20), URI: strings.Repeat("u", 1<<20)}).End(Ending{})
 	tr.Shutdown(t.Context())
-	for key, value := range attributes(c.spans[0].Attributes) {
+	for key, value := range collector.Attributes(c.Spans[0].Attributes) {
 		if len(value) > maxAttribute {
 			t.Errorf("%s has %d bytes", key, len(value))
 		}

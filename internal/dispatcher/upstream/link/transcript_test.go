@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/testutil/transcript"
 )
 
 // script plays a dialogue of a transcript against a connection. Its lines are:
@@ -89,19 +89,11 @@ func (s *script) HandleRequest(ctx context.Context, event upstream.Event) upstre
 func (s *script) HandleNotification(event upstream.Event) { s.told <- event }
 
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, part := range archive.Files {
+	transcript.Play(t, "testdata/*.txtar", func(t *testing.T, parts []txtar.File) {
+		for _, part := range parts {
 			t.Run(part.Name, func(t *testing.T) { play(t, part.Data) })
 		}
-	}
+	})
 }
 
 func play(t *testing.T, dialogue []byte) {
