@@ -103,7 +103,7 @@ func (s *succession) rehearse(t *testing.T) {
 	c := &changes{person: person{s.Rig, ns}}
 	err := c.begin(ctx)
 	if err == nil {
-		s.before, err = s.Rest(ctx, ns, quiet)
+		s.before, err = c.rest(ctx, 1)
 	}
 	for i := 0; i < 2*kindsOfChange && err == nil; i++ {
 		err = c.step(ctx, i)
@@ -112,7 +112,7 @@ func (s *succession) rehearse(t *testing.T) {
 		err = c.finish(ctx)
 	}
 	if err == nil {
-		s.after, err = s.Rest(ctx, ns, quiet)
+		s.after, err = c.rest(ctx, 1+newServers)
 	}
 	if err != nil {
 		t.Fatal("the clean run failed: ", err)

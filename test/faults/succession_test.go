@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -274,6 +276,32 @@ const finalRule = "size(args) > 3"
 
 func (c *changes) begin(ctx context.Context) error {
 	return errors.Join(c.create(ctx, c.server("files"), c.ruleSet("rules", "'path' in args")))
+}
+
+// rest waits until so many servers are ready, and the rules, as they are now, and gives the state that all comes to.
+func (c *changes) rest(ctx context.Context, servers int) (rig.State, error) {
+	ready := func(generation int64, conditions []metav1.Condition) bool {
+		r := meta.FindStatusCondition(conditions, mcpv1alpha1.ConditionReady)
+		return r != nil && r.Status == metav1.ConditionTrue && r.ObservedGeneration == generation
+	}
+	err := until(ctx, "all are ready", func() bool {
+		var list mcpv1alpha1.MCPServerList
+		var rules mcpv1alpha1.RuleSetList
+		if c.Client.List(ctx, &list, client.InNamespace(c.namespace)) != nil || c.Client.List(ctx, &rules, client.InNamespace(c.namespace)) != nil {
+			return false
+		}
+		count := 0
+		for i := range list.Items {
+			if s := &list.Items[i]; ready(s.Generation, s.Status.Conditions) {
+				count++
+			}
+		}
+		return count == servers && ready(rules.Items[0].Generation, rules.Items[0].Status.Conditions)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Rest(ctx, c.namespace, quiet)
 }
 
 // step makes one change of many.
