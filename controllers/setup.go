@@ -29,6 +29,7 @@ import (
 	"toolgate.dev/toolgate/controllers/gauges"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/reads"
 	"toolgate.dev/toolgate/controllers/retry"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
@@ -40,8 +41,7 @@ const Reporter = "toolgate"
 // workers of each controller: enough that one slow write keeps nobody waiting.
 const workers = 4
 
-// patience is how long one reconcile may take. Reads wait until the cache has what was written; that is milliseconds, unless
-// somebody has just taken away the label that the cache selects by.
+// patience is how long one reconcile may take.
 const patience = time.Minute
 
 // Options set up the controllers. The zero value of all but Platform is what a cluster needs.
@@ -116,8 +116,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	bounded := &reads.Bounded{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Patience: reads.Patience}
 	r := New(Deps{
-		Client: mgr.GetClient(),
+		Client: bounded,
 		Live:   mgr.GetAPIReader(),
 		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(Reporter)},
 	}, o)
@@ -165,7 +166,7 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Server))
+		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
 }
 
 // addDiscovery has requests for servers that are gone, too: that is why nothing is owned here, and nothing fetched.
@@ -183,7 +184,7 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 		Owns(&corev1.ConfigMap{}).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), r.Registry))
+		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
 }
 
 // aroundServer adds what every controller of servers goes by beside the server itself: what runs of it, what its dispatchers
@@ -215,5 +216,5 @@ func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
 		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
 			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), r.RuleSet))
+		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet))
 }

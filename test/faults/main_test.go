@@ -15,8 +15,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,12 +65,22 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "starting the rig:", err)
 		return 1
 	}
+	go stopWhenTold()
 	code := m.Run()
 	if err := shared.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the rig:", err)
 		return 1
 	}
 	return code
+}
+
+// stopWhenTold ends the API server with the test when somebody ends that.
+func stopWhenTold() {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
+	<-told
+	_ = shared.Stop()
+	os.Exit(1)
 }
 
 // need skips a test where there is no API server.

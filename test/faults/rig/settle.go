@@ -5,9 +5,14 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 )
 
 // Times of waiting. None is asserted: they bound a wait on a loaded machine.
@@ -90,18 +95,27 @@ func (r *Rig) Agree(ctx context.Context, want, got string) error {
 	}
 }
 
-// Rest waits until nothing has changed in a namespace for a while and gives the state that it came to.
+// Rest waits until nothing has changed in a namespace for a while, and a longer while where something there is still on its
+// way, and gives the state that it came to.
 func (r *Rig) Rest(ctx context.Context, namespace string, quiet time.Duration) (State, error) {
-	began := time.Now()
+	began, since := time.Now(), time.Now()
 	for {
 		moved, err := next(ctx, r.view.changed(namespace), quiet)
-		switch {
-		case err != nil:
+		if moved {
+			since = time.Now()
+		}
+		if err != nil || time.Since(began) > Patience {
+			return nil, errors.Join(err, fmt.Errorf("namespace %s does not come to rest in %v", namespace, Patience))
+		}
+		if moved {
+			continue
+		}
+		undecided, err := r.undecided(ctx, namespace)
+		if err != nil {
 			return nil, err
-		case !moved:
+		}
+		if !undecided || time.Since(since) > 10*quiet {
 			return r.State(ctx, namespace)
-		case time.Since(began) > Patience:
-			return nil, fmt.Errorf("namespace %s does not come to rest in %v", namespace, Patience)
 		}
 	}
 }
@@ -116,4 +130,29 @@ func Wait(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// undecided says whether anything in a namespace is still on its way by its own words: on a busy machine a manager may be
+// silent for longer than a quiet moment.
+func (r *Rig) undecided(ctx context.Context, namespace string) (bool, error) {
+	objects, err := r.Objects(ctx, namespace)
+	if err != nil {
+		return false, err
+	}
+	for i := range objects {
+		if objects[i].GroupVersionKind().Group == mcpv1alpha1.GroupVersion.Group && onItsWay(&objects[i]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func onItsWay(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list(conditions) {
+		if c["reason"] == mcpv1alpha1.ReasonProgressing || c["reason"] == mcpv1alpha1.ReasonPending || c["observedGeneration"] != o.GetGeneration() {
+			return true
+		}
+	}
+	return len(conditions) == 0
 }

@@ -4,6 +4,7 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,7 +64,7 @@ func (r *Rig) State(ctx context.Context, namespace string) (State, error) {
 	out := State{}
 	for i := range objects {
 		o := &objects[i]
-		data, err := json.MarshalIndent(n.object(o), "", " ")
+		data, err := json.Marshal(n.object(o))
 		if err != nil {
 			return nil, fmt.Errorf("encoding %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
@@ -96,12 +97,21 @@ func Diff(want, got State) string {
 		case got[name] == "":
 			fmt.Fprintf(&out, "%s is missing\n", name)
 		case want[name] == "":
-			fmt.Fprintf(&out, "%s should not be there:\n%s\n", name, got[name])
+			fmt.Fprintf(&out, "%s should not be there:\n%s\n", name, strings.Join(lines(got[name]), "\n"))
 		default:
-			fmt.Fprintf(&out, "%s (-want +got):\n%s\n", name, cmp.Diff(strings.Split(want[name], "\n"), strings.Split(got[name], "\n")))
+			fmt.Fprintf(&out, "%s (-want +got):\n%s\n", name, cmp.Diff(lines(want[name]), lines(got[name])))
 		}
 	}
 	return out.String()
+}
+
+// lines are an object for people.
+func lines(object string) []string {
+	var out bytes.Buffer
+	if err := json.Indent(&out, []byte(object), "", " "); err != nil {
+		return []string{object}
+	}
+	return strings.Split(out.String(), "\n")
 }
 
 // Unknown gives the resources among the writes of a manager that no State would show.
