@@ -37,8 +37,7 @@ func CacheOptions(namespaces []string) cache.Options {
 			&policyv1.PodDisruptionBudget{}: child,
 			replicaSet():                    {Label: ours},
 			&corev1.Pod{}:                   {Label: ours, Transform: podStatus},
-			// Managed fields of a tool say whether a person has a word in it.
-			&mcpv1alpha1.MCPTool{}: {Transform: func(o any) (any, error) { return o, nil }},
+			&mcpv1alpha1.MCPTool{}:          {Transform: toolOwnership},
 		},
 	}
 	for _, name := range namespaces {
@@ -63,6 +62,14 @@ func keepOwnFields(o any) (any, error) {
 		m.SetManagedFields(slices.DeleteFunc(m.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 			return e.Manager != render.FieldOwner
 		}))
+	}
+	return o, nil
+}
+
+// toolOwnership keeps of the managed fields of a tool whether a person has a word in it, which is all that they are asked for.
+func toolOwnership(o any) (any, error) {
+	if t, ok := o.(*mcpv1alpha1.MCPTool); ok {
+		t.ManagedFields = render.PeoplesFields(t)
 	}
 	return o, nil
 }

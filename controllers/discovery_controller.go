@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +32,7 @@ type DiscoveryReconciler struct {
 	Library *library.Library
 	Waves   *waves.Gate
 	Clock   clock.PassiveClock
+	Passes  *Passes
 }
 
 // discovery is what is known of one server in one pass.
@@ -58,6 +58,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 		// The MCPServer's own reconciler records the first catalogue; its status is watched.
 		return reconcile.Result{}, nil
 	}
+	defer r.Passes.begin(d.key)()
 	tools, err := r.Gather.tools(ctx, d.key)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -76,13 +77,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 			return reconcile.Result{}, err
 		}
 	}
-	duplicates := render.Duplicates(tools)
-	var failed []error
-	for i := range tools {
-		// One tool that can't be written keeps none of the others from being written.
-		failed = append(failed, r.update(ctx, d, &tools[i], duplicates[tools[i].Name]))
-	}
-	return reconcile.Result{RequeueAfter: d.trustEnds(r.Clock.Now())}, errors.Join(failed...)
+	return reconcile.Result{RequeueAfter: d.trustEnds(r.Clock.Now())}, r.updateAll(ctx, d, tools)
 }
 
 // look gathers, and tells the prober whom to ask.
@@ -176,30 +171,4 @@ func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tool
 		return nil, err
 	}
 	return doc.BrokenSets(), nil
-}
-
-// update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell.
-func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) error {
-	if d.server == nil && !render.OwnedByPeople(t) {
-		// It goes with its server.
-		return nil
-	}
-	in := decide.ToolInput{
-		Tool: t, Server: d.server, Now: r.Clock.Now(), View: d.view,
-		Duplicate: duplicate, Broken: d.broken, Schemas: r.Library.Schemas,
-	}
-	if decide.Abandoned(in, d.live) {
-		err := r.Gather.Client.Delete(ctx, t, client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion})
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting MCPTool %s: %w", t.Name, err)
-		}
-		return nil
-	}
-	if err := r.applyMetadata(ctx, d, t); err != nil {
-		return err
-	}
-	if err := writeStatus(ctx, r.Status, toolStatus(t), decide.Tool(in)); err != nil {
-		return fmt.Errorf("MCPTool %s: %w", t.Name, err)
-	}
-	return nil
 }

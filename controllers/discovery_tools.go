@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -26,35 +26,39 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	for i := range tools {
 		there[tools[i].Spec.ToolName] = true
 	}
-	made := false
+	var objects []string
+	claimed := map[string]string{}
 	for _, name := range d.view.Names() {
 		if there[name] || name == "" {
 			continue
 		}
-		object, err := r.objectName(ctx, d, name)
+		object, err := r.objectName(ctx, d, name, claimed)
 		if err != nil {
-			return made, err
+			return false, err
 		}
-		if object == "" {
-			continue
+		if object != "" {
+			claimed[object] = name
+			objects = append(objects, object)
 		}
-		if err := r.applyTool(ctx, render.Tool(d.server, object, name, true)); err != nil {
-			return made, err
-		}
-		made = true
 	}
-	return made, nil
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for _, object := range objects {
+		group.Go(func() error { return r.applyTool(ctx, render.Tool(d.server, object, claimed[object], true)) })
+	}
+	return len(objects) > 0, group.Wait()
 }
 
-// objectName is what the MCPTool of a tool is to be named; "" where all that it could be is held by others.
-func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool string) (string, error) {
+// objectName is what the MCPTool of a tool is to be named; "" where all that it could be is held by others, or claimed by tools
+// that are about to be made.
+func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool string, claimed map[string]string) (string, error) {
 	object := catalog.ObjectName(d.server.Name, tool)
 	for _, name := range []string{object, catalog.SecondObjectName(d.server.Name, tool)} {
 		taken, err := r.taken(ctx, d, name)
 		if err != nil {
 			return "", err
 		}
-		if !taken {
+		if _, also := claimed[name]; !also && !taken {
 			return name, nil
 		}
 	}
@@ -74,31 +78,6 @@ func (r *DiscoveryReconciler) taken(ctx context.Context, d *discovery, object st
 		return false, fmt.Errorf("reading MCPTool %s: %w", object, err)
 	}
 	return true, nil
-}
-
-// applyMetadata keeps labels and owner of a tool: owned by its server while no person has a word in it, by nobody from a
-// person's first field on, so that no decision of theirs is lost with the server.
-func (r *DiscoveryReconciler) applyMetadata(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool) error {
-	if d.server == nil {
-		return nil
-	}
-	owned := !render.OwnedByPeople(t)
-	ref := metav1.GetControllerOf(t)
-	labelled := true
-	for k, v := range render.ToolLabels(d.server.Name) {
-		labelled = labelled && t.Labels[k] == v
-	}
-	if labelled && owned == (ref != nil && ref.UID == d.server.UID) {
-		return nil
-	}
-	if err := r.applyTool(ctx, render.Tool(d.server, t.Name, t.Spec.ToolName, owned)); err != nil {
-		return err
-	}
-	// The status is about to be written on what was just applied.
-	if err := r.Gather.Client.Get(ctx, client.ObjectKeyFromObject(t), t); err != nil {
-		return fmt.Errorf("reading MCPTool %s: %w", t.Name, err)
-	}
-	return nil
 }
 
 // applyTool applies all that discovery ever writes of a tool beside its status.

@@ -27,7 +27,7 @@ import (
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// Gatherer reads what decisions are made of. Lists come sorted by name.
+// Gatherer reads what decisions are made of. Lists come sorted by name, and are the cache's own: nobody may write to what is in them.
 type Gatherer struct {
 	Client client.Client
 	Prober *prober.Prober
@@ -39,7 +39,7 @@ func keyOf(o client.Object) prober.Key {
 
 func (g *Gatherer) servers(ctx context.Context, namespace string) ([]mcpv1alpha1.MCPServer, error) {
 	var list mcpv1alpha1.MCPServerList
-	if err := g.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing MCPServers: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.MCPServer) int { return cmp.Compare(a.Name, b.Name) })
@@ -64,7 +64,7 @@ func (g *Gatherer) serverKeys(ctx context.Context) ([]prober.Key, error) {
 // tools are the MCPTools of a server.
 func (g *Gatherer) tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
 	var list mcpv1alpha1.MCPToolList
-	err := g.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name})
+	err := g.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
@@ -74,7 +74,7 @@ func (g *Gatherer) tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCP
 
 func (g *Gatherer) ruleSets(ctx context.Context, namespace string) ([]mcpv1alpha1.RuleSet, error) {
 	var list mcpv1alpha1.RuleSetList
-	if err := g.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing RuleSets: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.RuleSet) int { return cmp.Compare(a.Name, b.Name) })
@@ -108,10 +108,10 @@ func (g *Gatherer) running(ctx context.Context, s *mcpv1alpha1.MCPServer) (*apps
 }
 
 func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]decide.Pod, error) {
-	ofServer := client.MatchingLabels(render.PodSelector(s.Name))
+	ofServer := client.MatchingFields{indexServerLabel: s.Name}
 	sets := &metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(replicaSet().GroupVersionKind())
-	if err := g.Client.List(ctx, sets, client.InNamespace(s.Namespace), ofServer); err != nil {
+	if err := g.Client.List(ctx, sets, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ReplicaSets: %w", err)
 	}
 	owners := map[types.UID]bool{}
@@ -121,7 +121,7 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 		}
 	}
 	var list corev1.PodList
-	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	seen := map[string]prober.Observation{}

@@ -55,7 +55,7 @@ func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 // render gives the ConfigMaps of the index by name.
 func (r *IndexReconciler) render(ctx context.Context, namespace string, servers []mcpv1alpha1.MCPServer) (map[string]*corev1ac.ConfigMapApplyConfiguration, error) {
 	var tools mcpv1alpha1.MCPToolList
-	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace)); err != nil {
+	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
 	index, err := render.NewIndex(servers, tools.Items)

@@ -70,6 +70,9 @@ type Reconcilers struct {
 	RuleSet   *RuleSetReconciler
 	Prober    *prober.Prober
 	Hub       *Hub
+	// written tells of servers whose tools have been written.
+	written *Hub
+	passes  *Passes
 }
 
 // Deps are what reconcilers need of a manager; specs give their own.
@@ -96,9 +99,11 @@ func New(d Deps, o Options) *Reconcilers {
 	apply := &Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
 	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gather.serverKeys, Wake: hub.Changed}
+	written := &Hub{}
+	passes := &Passes{Written: written.Changed}
 	return &Reconcilers{
 		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: known, Waves: gate, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
 			Gather: gather, Apply: apply, Library: known,
 			Toucher: &Toucher{Client: d.Client, Clock: o.Clock},
@@ -108,6 +113,8 @@ func New(d Deps, o Options) *Reconcilers {
 		RuleSet: &RuleSetReconciler{Gather: gather, Status: d.Status, Library: known, Clock: o.Clock},
 		Prober:  asked,
 		Hub:     hub,
+		written: written,
+		passes:  passes,
 	}
 }
 
@@ -165,7 +172,8 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&networkingv1.NetworkPolicy{}).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.ConfigMap{}).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
+		WatchesRawSource(r.written.source(always(settle), requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
 }
 
@@ -183,7 +191,8 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
 		Owns(&corev1.ConfigMap{}).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(byServerRef)).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
+		WatchesRawSource(r.written.source(always(settle), requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
 }
 
@@ -194,27 +203,30 @@ func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
 		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(0, requestFor))
+		WatchesRawSource(r.Hub.source(always(0), requestFor))
 }
 
 func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
+	p := &pace{}
+	index := gathered(toIndex, p)
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
-		Watches(&mcpv1alpha1.MCPServer{}, gathered(toIndex), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, gathered(toIndex)).
-		Watches(&corev1.ConfigMap{}, gathered(toIndex), builder.WithPredicates(onlyIndex())).
-		Complete(r.Index)
+		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&mcpv1alpha1.MCPTool{}, index).
+		Watches(&corev1.ConfigMap{}, index, builder.WithPredicates(onlyIndex())).
+		Complete(paced{r.Index, p})
 }
 
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
-	all := gathered(allRuleSets(r.RuleSet.Gather))
+	p := &pace{}
+	all := gathered(allRuleSets(r.RuleSet.Gather), p)
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
 		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
 		Watches(&mcpv1alpha1.MCPTool{}, all).
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
-		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
+		WatchesRawSource(r.Hub.source(p.wait, func(ctx context.Context, key prober.Key) []reconcile.Request {
 			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
-		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet))
+		Complete(paced{reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet), p})
 }

@@ -29,7 +29,7 @@ import (
 // tools would otherwise be a hundred documents.
 const settle = 100 * time.Millisecond
 
-// gathering is how long what is computed over a whole namespace waits for more to come: an index of thousands of tools, or the
+// gathering is how long what is computed over a whole namespace waits at least for more to come: an index of thousands of tools, or the
 // status of a RuleSet that reaches thousands of servers, would otherwise be computed anew for each of them.
 const gathering = 250 * time.Millisecond
 
@@ -99,13 +99,15 @@ func allRuleSets(g *Gatherer) handler.MapFunc {
 	}
 }
 
-// settled passes events of a kind on after a while where only a status has changed, at once otherwise.
-func settled(mapped handler.MapFunc) handler.EventHandler {
+// settled passes events of tools on after a while where only a status has changed, or at the end of the pass that is writing
+// them; at once otherwise.
+func settled(passes *Passes) handler.EventHandler {
 	enqueue := func(ctx context.Context, o client.Object, q queue, wait time.Duration) {
-		for _, req := range mapped(ctx, o) {
-			if wait == 0 {
+		for _, req := range byServerRef(ctx, o) {
+			switch {
+			case wait == 0:
 				q.Add(req)
-			} else {
+			case !passes.await(prober.Key{Namespace: req.Namespace, Name: req.Name}):
 				q.AddAfter(req, wait)
 			}
 		}
@@ -124,10 +126,10 @@ func settled(mapped handler.MapFunc) handler.EventHandler {
 }
 
 // gathered passes all events of a while on as one.
-func gathered(mapped handler.MapFunc) handler.EventHandler {
+func gathered(mapped handler.MapFunc, p *pace) handler.EventHandler {
 	enqueue := func(ctx context.Context, o client.Object, q queue) {
 		for _, req := range mapped(ctx, o) {
-			q.AddAfter(req, gathering)
+			q.AddAfter(req, p.wait(req))
 		}
 	}
 	return handler.Funcs{

@@ -52,7 +52,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.Controllers.Platform.Image, "dispatcher-image", "toolgate.dev/toolgate:dev", "Image that holds the dispatcher.")
 	policy := flags.String("dispatcher-image-pull-policy", "", "Pull policy of that image: Always, IfNotPresent or Never. Empty: by its tag.")
 	flags.IntVar(&o.Controllers.MaxUpgrading, "max-upgrading", waves.DefaultMax, "Servers whose pods a new release of Toolgate restarts at a time.")
-	flags.Float64Var(&o.qps, "kube-api-qps", 100, "Requests a second to the API server.")
+	flags.Float64Var(&o.qps, "kube-api-qps", 0, "Requests a second to the API server. 0: as many as its own priority and fairness lets through.")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "Least level that is logged: debug, info, warn, error.")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -73,6 +73,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.Controllers.MaxUpgrading < 1 {
 		return nil, fmt.Errorf("--max-upgrading %d is not at least 1", o.Controllers.MaxUpgrading)
+	}
+	if o.qps < 0 {
+		return nil, fmt.Errorf("--kube-api-qps %v is negative; 0 is no limit", o.qps)
 	}
 	switch p := corev1.PullPolicy(*policy); p {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
@@ -104,6 +107,10 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.QPS, config.Burst = float32(o.qps), int(2*o.qps)
+	if o.qps == 0 {
+		// Requests on their way are bounded by what the controllers do at a time, and a limit here would hold back thousands of servers.
+		config.QPS = -1
+	}
 	config.UserAgent = "toolgate-manager/" + version
 	mgr, err := process.New(ctx, config, o.Options)
 	if err != nil {

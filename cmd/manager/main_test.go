@@ -34,6 +34,7 @@ func TestParse(t *testing.T) {
 		"an election without a namespace":  {[]string{"--leader-elect"}, "--leader-elect needs --own-namespace"},
 		"a pull policy that is none":       {[]string{"--dispatcher-image-pull-policy=Sometimes"}, "is not one of Always, IfNotPresent, Never"},
 		"a wave of nobody":                 {[]string{"--max-upgrading=0"}, "--max-upgrading 0 is not at least 1"},
+		"less than no requests":            {[]string{"--kube-api-qps=-1"}, "--kube-api-qps -1 is negative"},
 		"a level that is none":             {[]string{"--log-level=loud"}, "log-level"},
 		"something that is no flag":        {[]string{"serve"}, `unexpected argument "serve"`},
 		"a flag that is not there":         {[]string{"--webhook"}, "-webhook"},

@@ -273,11 +273,11 @@ func tool(edits ...func(*decide.ToolInput)) decide.ToolInput {
 	s.Status.ReadyReplicas = new(int32(1))
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "Available"})
 	in := decide.ToolInput{
-		Tool:    &mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ServerRef: mcpv1alpha1.ServerRef{Name: "files"}, ToolName: "a"}},
-		Server:  s,
-		Now:     now,
-		View:    decide.NewView(s, "r1", []decide.Pod{pod("a", lists("c1", defined("a1", "")))}),
-		Schemas: registry.NewSchemaCache(),
+		Tool:        &mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ServerRef: mcpv1alpha1.ServerRef{Name: "files"}, ToolName: "a"}},
+		Server:      s,
+		Now:         now,
+		View:        decide.NewView(s, "r1", []decide.Pod{pod("a", lists("c1", defined("a1", "")))}),
+		Definitions: decide.NewDefinitions(),
 	}
 	for _, edit := range edits {
 		edit(&in)

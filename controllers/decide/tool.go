@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
-	"toolgate.dev/toolgate/internal/schema"
 )
 
 // ToolInput is everything that the status of a tool depends on.
@@ -33,8 +31,8 @@ type ToolInput struct {
 	Duplicate render.Fault
 	// Broken are the sets of the server's document that deny what they govern.
 	Broken []*rules.Compiled
-	// Schemas are compiled once for all servers.
-	Schemas *registry.SchemaCache
+	// Definitions are judged once for all servers.
+	Definitions *Definitions
 }
 
 // Tool computes the status of a tool.
@@ -62,7 +60,7 @@ func Abandoned(in ToolInput, live []string) bool {
 	if in.Server == nil || !in.View.Complete() || render.OwnedByPeople(in.Tool) {
 		return false
 	}
-	if slices.Contains(in.View.Names(), in.Tool.Spec.ToolName) {
+	if in.View.Lists(in.Tool.Spec.ToolName) {
 		return false
 	}
 	return !slices.ContainsFunc(in.Tool.Status.Pins, func(p mcpv1alpha1.RevisionPin) bool { return slices.Contains(live, p.Revision) })
@@ -112,7 +110,7 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 	case chosen == nil:
 		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
 	}
-	if reason, message := d.invalid(chosen); reason != "" {
+	if reason, message := d.Definitions.invalid(chosen); reason != "" {
 		return no(reason, message)
 	}
 	if text := d.definitions().ContractText(chosen); text != "" {
@@ -169,29 +167,6 @@ func variants(n int32) string {
 		return ""
 	}
 	return fmt.Sprintf("replicas list %d different definitions of it; calls that reach one with another than the admitted definition are refused", n)
-}
-
-// invalid says why a definition can't be served: the dispatcher checks the same, and the words here are for people.
-func (d *ToolInput) invalid(chosen *registry.ObservedTool) (reason, message string) {
-	tool, err := catalog.ParseTool(chosen.Definition)
-	switch {
-	case errors.Is(err, catalog.ErrNoInputSchema):
-		return mcpv1alpha1.ReasonNoInputSchema, "the server lists it without an inputSchema, so no call could be checked: " + err.Error()
-	case err != nil:
-		return mcpv1alpha1.ReasonInvalidSchema, err.Error()
-	}
-	if _, err := d.Schemas.Get(chosen.Digest, "inputSchema", tool.InputSchema, schema.Options{RequireObject: true}); err != nil {
-		return mcpv1alpha1.ReasonInvalidSchema, "inputSchema: " + err.Error()
-	}
-	if tool.OutputSchema != nil {
-		if _, err := d.Schemas.Get(chosen.Digest, "outputSchema", tool.OutputSchema, schema.Options{}); err != nil {
-			return mcpv1alpha1.ReasonInvalidSchema, "outputSchema: " + err.Error()
-		}
-	}
-	if chosen.Error != "" {
-		return mcpv1alpha1.ReasonInvalidSchema, "the dispatcher can't serve it: " + chosen.Error
-	}
-	return "", ""
 }
 
 // callable is a chain too; the strictest thing that is in the way comes first.

@@ -27,11 +27,17 @@ type Transition struct {
 }
 
 // Transitions are what became True or False between two states of an object, or is so for another reason now. Where several
-// conditions have one reason, it is told once, in the name of the first.
+// conditions have one reason, it is told once, in the name of the first. What became True and says nothing more is not told
+// beside Ready, which says it of all: thousands of tools would else bring three events each.
 func Transitions(before, after []metav1.Condition) []Transition {
 	var out []Transition
 	told := map[string]bool{}
+	ready := meta.FindStatusCondition(after, mcpv1alpha1.ConditionReady)
+	all := ready != nil && ready.Status == metav1.ConditionTrue && isNews(meta.FindStatusCondition(before, ready.Type), *ready)
 	for _, c := range after {
+		if all && c.Type != ready.Type && c.Status == metav1.ConditionTrue && c.Message == "" {
+			continue
+		}
 		if c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason] || !isNews(meta.FindStatusCondition(before, c.Type), c) {
 			continue
 		}

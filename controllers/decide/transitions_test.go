@@ -45,6 +45,10 @@ func TestTransitions(t *testing.T) {
 			is("Available=True/Available", "Ready=True/Ready"), is("Available=False/ServerExited: x", "Ready=False/ServerExited: x"),
 			[]decide.Transition{{Type: "Available", Reason: "ServerExited", Warning: true, Note: "x"}},
 		},
+		"all at once, in one": {
+			nil, is("Registered=True/Registered", "Callable=True/Deprecated: since 2.0.0", "Ready=True/Ready"),
+			[]decide.Transition{{Type: "Callable", Reason: "Deprecated", Note: "since 2.0.0"}, {Type: "Ready", Reason: "Ready", Note: "Ready is True"}},
+		},
 		"what is True for another reason": {
 			is("Discovered=True/Discovered"), is("Discovered=True/ToolsWithheld: 1 of 2"),
 			[]decide.Transition{{Type: "Discovered", Reason: "ToolsWithheld", Note: "1 of 2"}},

@@ -11,7 +11,6 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/prober"
-	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -21,8 +20,8 @@ const maxSets = 4096
 
 // Library is safe for concurrent use.
 type Library struct {
-	// Schemas are those of tools, compiled once for all servers.
-	Schemas *registry.SchemaCache
+	// Definitions are those of tools, judged once for all servers.
+	Definitions *decide.Definitions
 
 	mu      sync.Mutex
 	sets    map[types.UID]compiledSet
@@ -44,9 +43,9 @@ type documents struct {
 // New gives an empty library.
 func New() *Library {
 	return &Library{
-		Schemas: registry.NewSchemaCache(),
-		sets:    map[types.UID]compiledSet{},
-		servers: map[prober.Key]*documents{},
+		Definitions: decide.NewDefinitions(),
+		sets:        map[types.UID]compiledSet{},
+		servers:     map[prober.Key]*documents{},
 	}
 }
 

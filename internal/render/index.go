@@ -40,6 +40,11 @@ type IndexTool struct {
 // NewIndex makes the index of a namespace. Disabled servers and tools that are withheld are not in it.
 func NewIndex(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (Index, error) {
 	index := Index{Version: indexVersion, Servers: []IndexServer{}}
+	of := map[string][]*mcpv1alpha1.MCPTool{}
+	for i := range tools {
+		t := &tools[i]
+		of[t.Spec.ServerRef.Name] = append(of[t.Spec.ServerRef.Name], t)
+	}
 	for i := range servers {
 		s := &servers[i]
 		if Disabled(s) || !s.DeletionTimestamp.IsZero() {
@@ -55,18 +60,17 @@ func NewIndex(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (Ind
 			Description:  s.Spec.Description,
 			Domain:       s.Spec.Domain,
 			Capabilities: slices.Sorted(slices.Values(s.Spec.Capabilities)),
-			Tools:        indexTools(s, tools, current),
+			Tools:        indexTools(s, of[s.Name], current),
 		})
 	}
 	slices.SortFunc(index.Servers, func(a, b IndexServer) int { return cmp.Compare(a.Name, b.Name) })
 	return index, nil
 }
 
-func indexTools(s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool, revision string) []IndexTool {
+func indexTools(s *mcpv1alpha1.MCPServer, tools []*mcpv1alpha1.MCPTool, revision string) []IndexTool {
 	out := []IndexTool{}
-	for i := range tools {
-		t := &tools[i]
-		if t.Spec.ServerRef.Name != s.Name || !registered(t) {
+	for _, t := range tools {
+		if !registered(t) {
 			continue
 		}
 		digest := Admitted(s, t, revision)

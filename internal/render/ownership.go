@@ -25,6 +25,17 @@ func OwnedByPeople(t *mcpv1alpha1.MCPTool) bool {
 	})
 }
 
+// PeoplesFields are managed fields that say the same as all those of a tool when OwnedByPeople is asked, and nothing else.
+func PeoplesFields(t *mcpv1alpha1.MCPTool) []metav1.ManagedFieldsEntry {
+	if !OwnedByPeople(t) {
+		return nil
+	}
+	return peoples
+}
+
+// peoples is shared by all that is kept of tools.
+var peoples = []metav1.ManagedFieldsEntry{{Manager: "people", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
+
 func ownsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false

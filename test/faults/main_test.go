@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,6 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
+	"toolgate.dev/toolgate/test/faults/measured"
 	"toolgate.dev/toolgate/test/faults/rig"
 )
 
@@ -42,6 +44,13 @@ var seed uint64
 func TestMain(m *testing.M) {
 	if options := os.Getenv(rig.ProcessVariable); options != "" {
 		if err := rig.RunProcess(options); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if told := os.Getenv(measured.ChildEnv); told != "" {
+		if err := measured.Child(told); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -121,6 +130,11 @@ func figures(t *testing.T, began time.Time, format string, args ...any) {
 
 // catalogue is what the servers list: it depends on the image alone, as in life.
 func catalogue(pod *corev1.Pod) []string {
+	for i := range pod.Spec.Containers {
+		if n, err := strconv.Atoi(strings.TrimPrefix(pod.Spec.Containers[i].Image, manyTools)); err == nil {
+			return toolsOf(n)
+		}
+	}
 	out := []string{fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", "")}
 	for i := range pod.Spec.Containers {
 		switch pod.Spec.Containers[i].Image {
@@ -132,6 +146,19 @@ func catalogue(pod *corev1.Pod) []string {
 				out = append(out, fakecluster.Definition(name, ""))
 			}
 		}
+	}
+	return out
+}
+
+// toolsOf are the definitions of a server with many tools: four of five have a description as they are in life.
+func toolsOf(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		more := fakecluster.ReadOnly
+		if i%5 > 0 {
+			more += fmt.Sprintf(`,"description":%q`, strings.Repeat("what the tool does and when to use it. ", 5))
+		}
+		out[i] = fakecluster.Definition(fmt.Sprintf("tool_%05d", i), more)
 	}
 	return out
 }

@@ -21,6 +21,8 @@ const (
 	firstImage  = "example.com/files:1"
 	secondImage = "example.com/files:2"
 	fiveTools   = "example.com/files:5"
+	// manyTools is followed by how many.
+	manyTools = "example.com/files:many-"
 )
 
 // person writes objects of one namespace as people do: conflicts are tried again.

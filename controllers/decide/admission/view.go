@@ -17,13 +17,31 @@ type View struct {
 	// that the one whose pods still serve.
 	Judged string
 	// listings are whole catalogues, by revision.
-	listings map[string][]*registry.Catalogue
+	listings map[string][]listed
+	// names are all tools that any pod lists, sorted.
+	names []string
 	// first is the recorded first catalogue of each revision.
 	first map[string]string
 	// founding is the revision whose catalogue was recorded first of all.
 	founding string
 	// unread says that some pod has not told its catalogue.
 	unread bool
+}
+
+// listed is a catalogue, found by name: each tool of thousands asks several times.
+type listed struct {
+	digest string
+	// tools are the definitions of each name: more than one where the server lists it twice.
+	tools map[string][]*registry.ObservedTool
+}
+
+func byName(c *registry.Catalogue) listed {
+	out := listed{digest: c.Digest, tools: make(map[string][]*registry.ObservedTool, len(c.Tools))}
+	for i := range c.Tools {
+		t := &c.Tools[i]
+		out.tools[t.Name] = append(out.tools[t.Name], t)
+	}
+	return out
 }
 
 // Listing is what one pod lists. A nil catalogue has not been told yet.
@@ -34,7 +52,7 @@ type Listing struct {
 
 // NewView looks at what the pods of a server list; s is nil where the server is gone.
 func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
-	v := &View{Judged: current, listings: map[string][]*registry.Catalogue{}, first: map[string]string{}}
+	v := &View{Judged: current, listings: map[string][]listed{}, first: map[string]string{}}
 	if s != nil {
 		for _, r := range s.Status.Revisions {
 			v.first[r.Name] = r.FirstCatalogueDigest
@@ -48,8 +66,17 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 			v.unread = true
 			continue
 		}
-		v.listings[pod.Revision] = append(v.listings[pod.Revision], pod.Catalogue)
+		v.listings[pod.Revision] = append(v.listings[pod.Revision], byName(pod.Catalogue))
 	}
+	names := map[string]bool{}
+	for _, cats := range v.listings {
+		for _, cat := range cats {
+			for name := range cat.tools {
+				names[name] = true
+			}
+		}
+	}
+	v.names = slices.Sorted(maps.Keys(names))
 	if len(v.listings[current]) == 0 && len(v.listings) > 0 {
 		v.Judged = slices.Sorted(maps.Keys(v.listings))[0]
 	}
@@ -63,16 +90,12 @@ func (v *View) Known() bool { return len(v.listings) > 0 }
 func (v *View) Complete() bool { return v.Known() && !v.unread }
 
 // Names are all tools that any pod lists, sorted.
-func (v *View) Names() []string {
-	names := map[string]bool{}
-	for _, cats := range v.listings {
-		for _, cat := range cats {
-			for _, t := range cat.Tools {
-				names[t.Name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
+func (v *View) Names() []string { return v.names }
+
+// Lists says whether any pod lists a tool.
+func (v *View) Lists(name string) bool {
+	_, found := slices.BinarySearch(v.names, name)
+	return found
 }
 
 // Recorded says whether the first catalogue of the judged revision is recorded.
@@ -83,10 +106,8 @@ func (v *View) definitions(name string) map[string]registry.ObservedTool {
 	out := map[string]registry.ObservedTool{}
 	for _, cats := range v.listings {
 		for _, cat := range cats {
-			for _, t := range cat.Tools {
-				if t.Name == name {
-					out[t.Digest] = t
-				}
+			for _, t := range cat.tools[name] {
+				out[t.Digest] = *t
 			}
 		}
 	}
@@ -98,14 +119,10 @@ func (v *View) definitions(name string) map[string]registry.ObservedTool {
 func (v *View) Variants(name string) (defs []registry.ObservedTool, twice bool) {
 	byDigest := map[string]registry.ObservedTool{}
 	for _, cat := range v.listings[v.Judged] {
-		n := 0
-		for _, t := range cat.Tools {
-			if t.Name == name {
-				byDigest[t.Digest] = t
-				n++
-			}
+		for _, t := range cat.tools[name] {
+			byDigest[t.Digest] = *t
 		}
-		twice = twice || n > 1
+		twice = twice || len(cat.tools[name]) > 1
 	}
 	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {
 		defs = append(defs, byDigest[digest])
@@ -121,20 +138,13 @@ func (v *View) firstDigest(revision, name string) string {
 		return ""
 	}
 	for _, cat := range v.listings[revision] {
-		if cat.Digest != first {
+		if cat.digest != first {
 			continue
 		}
-		digest := ""
-		for _, t := range cat.Tools {
-			switch {
-			case t.Name != name:
-			case digest != "":
-				return ""
-			default:
-				digest = t.Digest
-			}
+		if defs := cat.tools[name]; len(defs) == 1 {
+			return defs[0].Digest
 		}
-		return digest
+		return ""
 	}
 	return ""
 }

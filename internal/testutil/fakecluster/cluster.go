@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"toolgate.dev/toolgate/internal/render"
 )
 
 // Options say what runs in the cluster.
@@ -55,6 +57,9 @@ func Start(ctx context.Context, server *rest.Config, o Options) (*Cluster, error
 	c := &Cluster{
 		Dispatchers: NewDispatchers(), options: o, client: mgr.GetClient(), live: mgr.GetAPIReader(), done: make(chan error, 1),
 	}
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return nil, err
+	}
 	if err := c.setup(mgr); err != nil {
 		return nil, err
 	}
@@ -71,6 +76,19 @@ func (c *Cluster) Wait() error {
 	c.Dispatchers.CloseClientConnections()
 	c.Dispatchers.Close()
 	return err
+}
+
+// indexServer finds what runs of a server: a namespace may have thousands.
+const indexServer = "metadata.labels.server"
+
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, o := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}} {
+		err := indexer.IndexField(ctx, o, indexServer, func(o client.Object) []string { return []string{o.GetLabels()[render.LabelServer]} })
+		if err != nil {
+			return fmt.Errorf("indexing the cluster by server: %w", err)
+		}
+	}
+	return nil
 }
 
 func twoTools(*corev1.Pod) []string {

@@ -135,7 +135,7 @@ func (c *Cluster) scale(ctx context.Context, set *appsv1.ReplicaSet, want int) (
 
 func (c *Cluster) podsIn(ctx context.Context, namespace, server string) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := c.client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels(render.PodSelector(server))); err != nil {
+	if err := c.client.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{indexServer: server}); err != nil {
 		return nil, fmt.Errorf("listing pods of %s: %w", server, err)
 	}
 	return list.Items, nil
@@ -144,7 +144,7 @@ func (c *Cluster) podsIn(ctx context.Context, namespace, server string) ([]corev
 // endOthers deletes what older templates left.
 func (c *Cluster) endOthers(ctx context.Context, d *appsv1.Deployment, current any) error {
 	var list appsv1.ReplicaSetList
-	if err := c.client.List(ctx, &list, client.InNamespace(d.Namespace)); err != nil {
+	if err := c.client.List(ctx, &list, client.InNamespace(d.Namespace), client.MatchingFields{indexServer: d.Name}); err != nil {
 		return fmt.Errorf("listing ReplicaSets: %w", err)
 	}
 	for i := range list.Items {

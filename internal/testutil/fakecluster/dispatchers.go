@@ -4,6 +4,7 @@
 package fakecluster
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -19,14 +20,22 @@ import (
 // Dispatchers answer GET /<pod UID> as dispatchers answer /state.
 type Dispatchers struct {
 	*httptest.Server
-	mu      sync.Mutex
-	states  map[string]registry.State
+	mu   sync.Mutex
+	pods map[string]*said
+}
+
+// said is what one pod says. Bodies are made once for each change: thousands of pods are asked again and again.
+type said struct {
+	// state is nil for a pod that refuses.
+	state   *registry.State
+	body    []byte
+	tag     string
 	changed chan struct{}
 }
 
 // NewDispatchers starts a server of no pods; close it in the end.
 func NewDispatchers() *Dispatchers {
-	d := &Dispatchers{states: map[string]registry.State{}, changed: make(chan struct{})}
+	d := &Dispatchers{pods: map[string]*said{}}
 	d.Server = httptest.NewServer(d)
 	return d
 }
@@ -38,28 +47,40 @@ func (d *Dispatchers) URLOf(t prober.Target) string { return d.URL + "/" + t.UID
 func (d *Dispatchers) Say(uid string, change func(*registry.State)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	pod := d.of(uid)
 	if change == nil {
-		delete(d.states, uid)
+		pod.state, pod.body, pod.tag = nil, nil, ""
 	} else {
-		state := d.states[uid]
-		change(&state)
-		d.states[uid] = state
+		if pod.state == nil {
+			pod.state = &registry.State{}
+		}
+		change(pod.state)
+		body, _ := json.Marshal(pod.state)
+		if bytes.Equal(body, pod.body) {
+			return
+		}
+		pod.body, pod.tag = body, strconv.Quote(registry.Digest(body))
 	}
-	close(d.changed)
-	d.changed = make(chan struct{})
+	close(pod.changed)
+	pod.changed = make(chan struct{})
 }
 
-// State is what a pod answers now, the tag of it, and what is closed at the next change of any pod; no body for a pod that
-// refuses.
+// of is called with the lock held.
+func (d *Dispatchers) of(uid string) *said {
+	pod := d.pods[uid]
+	if pod == nil {
+		pod = &said{changed: make(chan struct{})}
+		d.pods[uid] = pod
+	}
+	return pod
+}
+
+// State is what a pod answers now, the tag of it, and what is closed at its next change; no body for a pod that refuses.
 func (d *Dispatchers) State(uid string) (body []byte, tag string, changed <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	state, ok := d.states[uid]
-	if !ok {
-		return nil, "", d.changed
-	}
-	body, _ = json.Marshal(state)
-	return body, strconv.Quote(registry.Digest(body)), d.changed
+	pod := d.of(uid)
+	return pod.body, pod.tag, pod.changed
 }
 
 func (d *Dispatchers) ServeHTTP(w http.ResponseWriter, req *http.Request) {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -104,6 +105,13 @@ func (p *Proxy) Count(verb, resource string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all[verb+" "+resource]
+}
+
+// Counts are all calls so far by verb and resource, such as "patch configmaps", events and leases included.
+func (p *Proxy) Counts() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.all)
 }
 
 // LastWrite is when something was last changed in a namespace; the zero time for never. An empty namespace means any.

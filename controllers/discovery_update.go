@@ -1,0 +1,111 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// writers is how many tools of one server are written at a time: a write waits for the API server most of its time.
+const writers = 8
+
+// updateAll brings all tools up to date. One that can't be written keeps none of the others from being written.
+func (r *DiscoveryReconciler) updateAll(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) error {
+	duplicates := render.Duplicates(tools)
+	failed := make([]error, len(tools))
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for i := range tools {
+		write := r.update(d, &tools[i], duplicates[tools[i].Name])
+		if write == nil {
+			continue
+		}
+		group.Go(func() error {
+			failed[i] = write(ctx)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return errors.Join(failed...)
+}
+
+// update says what brings one tool's metadata and status up to date, or deletes it when nothing is left to tell; nil where
+// nothing is to be written. The tool is the cache's: what writes has a copy of its own.
+func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) func(context.Context) error {
+	if d.server == nil && !render.OwnedByPeople(t) {
+		// It goes with its server.
+		return nil
+	}
+	in := decide.ToolInput{
+		Tool: t, Server: d.server, Now: r.Clock.Now(), View: d.view,
+		Duplicate: duplicate, Broken: d.broken, Definitions: r.Library.Definitions,
+	}
+	if decide.Abandoned(in, d.live) {
+		return func(ctx context.Context) error { return r.abandon(ctx, t.DeepCopy()) }
+	}
+	described := d.described(t)
+	if described && equality.Semantic.DeepEqual(t.Status, decide.Tool(in)) {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		in.Tool = t.DeepCopy()
+		if !described {
+			if err := r.applyMetadata(ctx, d, in.Tool); err != nil {
+				return err
+			}
+		}
+		want := decide.Tool(in)
+		// The cache keeps a part of the managed fields, which must not take the place of the whole.
+		in.Tool.ManagedFields = nil
+		if err := writeStatus(ctx, r.Status, toolStatus(in.Tool), want); err != nil {
+			return fmt.Errorf("MCPTool %s: %w", t.Name, err)
+		}
+		return nil
+	}
+}
+
+func (r *DiscoveryReconciler) abandon(ctx context.Context, t *mcpv1alpha1.MCPTool) error {
+	err := r.Gather.Client.Delete(ctx, t, client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting MCPTool %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// described says whether a tool has the labels and the owner that it should have: its server while no person has a word in it,
+// nobody from a person's first field on, so that no decision of theirs is lost with the server.
+func (d *discovery) described(t *mcpv1alpha1.MCPTool) bool {
+	if d.server == nil {
+		return true
+	}
+	ref := metav1.GetControllerOf(t)
+	labelled := true
+	for k, v := range render.ToolLabels(d.server.Name) {
+		labelled = labelled && t.Labels[k] == v
+	}
+	return labelled && !render.OwnedByPeople(t) == (ref != nil && ref.UID == d.server.UID)
+}
+
+// applyMetadata gives a tool its labels and owner.
+func (r *DiscoveryReconciler) applyMetadata(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool) error {
+	if err := r.applyTool(ctx, render.Tool(d.server, t.Name, t.Spec.ToolName, !render.OwnedByPeople(t))); err != nil {
+		return err
+	}
+	// The status is about to be written on what was just applied.
+	if err := r.Gather.Client.Get(ctx, client.ObjectKeyFromObject(t), t); err != nil {
+		return fmt.Errorf("reading MCPTool %s: %w", t.Name, err)
+	}
+	return nil
+}
