@@ -10,7 +10,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,17 +51,34 @@ func await(ctx context.Context, what string, ask func() (bool, error)) error {
 		case time.Now().After(limit):
 			return fmt.Errorf("%s: not so after %v", what, rig.Patience)
 		}
-		if err := rig.Wait(ctx, 50*time.Millisecond); err != nil {
+		if err := rig.Wait(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
 }
 
+// watched reads one of the objects named files as watches tell of it; false where it is not there.
+func (w *walkers) watched(ctx context.Context, namespace, kind string, into any) (bool, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(rig.Kind(kind))
+	err := w.Seen(ctx, client.ObjectKey{Namespace: namespace, Name: names["MCPServer"]}, o)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into)
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the %s: %w", kind, err)
+	}
+	return true, nil
+}
+
 // judged is the verdict on the newest spec; false where there is none yet.
 func (w *walkers) judged(ctx context.Context, namespace string) (verdict, bool, error) {
 	var s mcpv1alpha1.MCPServer
-	if err := w.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names["MCPServer"]}, &s); err != nil {
-		return verdict{}, false, fmt.Errorf("reading the server: %w", err)
+	if there, err := w.watched(ctx, namespace, "MCPServer", &s); err != nil || !there {
+		return verdict{}, false, err
 	}
 	c := meta.FindStatusCondition(s.Status.Conditions, mcpv1alpha1.ConditionAccepted)
 	if c == nil || c.ObservedGeneration != s.Generation {
@@ -78,11 +98,11 @@ func (w *walkers) verdict(ctx context.Context, namespace string) (verdict, error
 	return out, err
 }
 
-// runs reads what serves.
+// runs reads what serves; the zero value where nothing does.
 func (w *walkers) runs(ctx context.Context, namespace string) (running, error) {
 	var d appsv1.Deployment
-	if err := w.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names["MCPServer"]}, &d); err != nil {
-		return running{}, fmt.Errorf("reading what serves: %w", err)
+	if there, err := w.watched(ctx, namespace, "Deployment", &d); err != nil || !there {
+		return running{}, err
 	}
 	return running{d.UID, d.Generation, d.Status.ReadyReplicas}, nil
 }
@@ -93,7 +113,7 @@ func (w *walkers) serves(ctx context.Context, namespace string) (running, error)
 	err := await(ctx, "a server that serves", func() (bool, error) {
 		var err error
 		out, err = w.runs(ctx, namespace)
-		return out.ready > 0, client.IgnoreNotFound(err)
+		return out.ready > 0, err
 	})
 	return out, err
 }
@@ -110,6 +130,9 @@ func (w *walk) refusal(ctx context.Context, said verdict) error {
 	})
 	if err != nil {
 		return fmt.Errorf("the server says %q, a fresh one %q: %w", last, said, err)
+	}
+	if _, err := w.Rest(ctx, w.namespace, time.Second); err != nil {
+		return err
 	}
 	now, err := w.runs(ctx, w.namespace)
 	if err != nil {

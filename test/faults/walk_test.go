@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/test/faults/memory"
 	"toolgate.dev/toolgate/test/faults/rig"
 	"toolgate.dev/toolgate/test/faults/specs"
 )
@@ -158,8 +159,11 @@ func TestSpecWalk(t *testing.T) {
 	var group errgroup.Group
 	walks := sized(t, 1, 16, 100)
 	group.SetLimit(parallel)
-	for range walks {
-		walk := &walk{walkers: w, random: rand.New(rand.NewPCG(random.Uint64(), 0)), steps: sized(t, 2, 15, 20)}
+	for number := range walks {
+		if !inPart(t, number) {
+			continue
+		}
+		walk := &walk{walkers: w, number: number, walks: walks, random: dice(uint64(4_000 + number)), steps: sized(t, 2, 15, 20)}
 		group.Go(func() error { return walk.run(t.Context()) })
 	}
 	if err := group.Wait(); err != nil {
@@ -177,16 +181,21 @@ func TestSpecWalk(t *testing.T) {
 // walk is one namespace on its way.
 type walk struct {
 	*walkers
-	random    *rand.Rand
-	steps     int
-	namespace string
-	specs     trio
+	// number of so many walks.
+	number, walks int
+	random        *rand.Rand
+	steps         int
+	namespace     string
+	specs         trio
 	// path is what was done so far.
 	path []string
 	// good are the specs of the last state that was as it should be, running what it ran, and since the steps after it.
 	good    trio
 	running running
 	since   int
+	// past is all that there was, and remembered what was remembered of it last.
+	past       *memory.Past
+	remembered memory.Memory
 }
 
 func (w *walk) run(ctx context.Context) error {
@@ -212,7 +221,7 @@ func (w *walk) run(ctx context.Context) error {
 		}
 		if err := w.compare(ctx); err != nil {
 			w.differing.Add(1)
-			w.report("after %s: %v", strings.Join(w.path, ", "), err)
+			w.report("PART=%d/%d, after %s: %v", w.number+1, w.walks, strings.Join(w.path, ", "), err)
 			if err := w.depart(ctx); err != nil {
 				return err
 			}
@@ -234,6 +243,13 @@ func (w *walk) depart(ctx context.Context) error {
 	var err error
 	if w.namespace, err = w.begin(ctx, w.specs); err != nil {
 		return err
+	}
+	w.past, w.remembered = memory.Begin(), memory.Memory{}
+	for _, kind := range kindsInOrder {
+		// Nothing is changed, and what the API server makes of it is written down.
+		if err := w.put(ctx, kind, w.specs[kind]); err != nil {
+			return err
+		}
 	}
 	w.running, err = w.serves(ctx, w.namespace)
 	return err
@@ -272,9 +288,14 @@ func (w *walk) put(ctx context.Context, kind string, spec specs.Object) error {
 			return err
 		}
 		live.Object["spec"] = specs.Merge(spec, nil)
-		if err := w.Client.Update(ctx, live); !apierrors.IsConflict(err) {
+		err := w.Client.Update(ctx, live)
+		switch {
+		case apierrors.IsConflict(err):
+			continue
+		case err != nil:
 			return err
 		}
+		return w.note(live)
 	}
 }
 
@@ -295,15 +316,4 @@ func (w *walk) compare(ctx context.Context) error {
 		err = w.agree(ctx, fresh)
 	}
 	return errors.Join(err, w.Clear(ctx, fresh))
-}
-
-func (w *walk) agree(ctx context.Context, fresh string) error {
-	if err := w.Agree(ctx, fresh, w.namespace); err != nil {
-		return err
-	}
-	w.compared.Add(1)
-	w.good, w.since = w.specs.copy(), 0
-	var err error
-	w.running, err = w.runs(ctx, w.namespace)
-	return err
 }

@@ -60,37 +60,36 @@ func (r *Rig) reach(ctx context.Context, namespace string, want State, patience 
 	}
 }
 
-// Agree waits until two namespaces are in the same state and stay in it for a while.
-func (r *Rig) Agree(ctx context.Context, want, got string) error {
+// Agree waits until two namespaces have come to rest in the same state. Where they rest in different ones, level brings what is
+// wanted to the ground of the other.
+func (r *Rig) Agree(ctx context.Context, want, got string, level func(context.Context) error) error {
 	began := time.Now()
-	since := time.Time{}
-	last := map[string]string{}
 	for {
-		wanted, err := r.State(ctx, want)
+		// Whatever moves in the first while the second comes to rest is seen by its channel.
+		wanted, err := r.Rest(ctx, want, 5*poll)
 		if err != nil {
 			return err
 		}
-		if _, err := r.reach(ctx, got, wanted, 3*time.Second); err != nil {
-			if time.Since(began) < Patience {
-				continue // what is wanted is still on its way, too
-			}
-			return err
-		}
-		versions, err := r.Versions(ctx, want)
+		changed := r.view.changed(want)
+		found, err := r.Rest(ctx, got, 10*poll)
 		if err != nil {
 			return err
+		}
+		moved := false
+		select {
+		case <-changed:
+			moved = true
+		default:
 		}
 		switch {
-		case !maps.Equal(last, versions):
-			last, since = versions, time.Now()
-		case time.Since(since) > time.Second:
+		case maps.Equal(wanted, found) && !moved:
 			return nil
-		}
-		if time.Since(began) > 2*Patience {
-			return fmt.Errorf("namespace %s does not come to rest in %v", want, 2*Patience)
-		}
-		if err := Wait(ctx, 3*poll); err != nil {
-			return err
+		case time.Since(began) > Patience:
+			return fmt.Errorf("namespace %s differs after %v:\n%s", got, Patience, Diff(wanted, found))
+		case !moved:
+			if err := level(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -81,6 +81,11 @@ func (v *view) changed(namespace string) <-chan struct{} {
 	return ch
 }
 
+// Seen reads one object as the watches tell of it.
+func (r *Rig) Seen(ctx context.Context, key client.ObjectKey, o *unstructured.Unstructured) error {
+	return r.view.Get(ctx, key, o)
+}
+
 // next waits for a change, at most so long; false when there was none.
 func next(ctx context.Context, changed <-chan struct{}, most time.Duration) (bool, error) {
 	timer := time.NewTimer(most)

@@ -105,17 +105,11 @@ func (l Leaf) Valid(most int, try func(kind string, spec Object) error) ([]Chang
 
 func (l Leaf) valid(fragment Object, try func(kind string, spec Object) error) (Change, error) {
 	var last error
-	around := []Object{{}}
-	for _, c := range contexts {
-		if strings.Contains(l.Path, c.part) {
-			around = append(around, c.context)
-		}
-	}
 	for _, base := range []string{"stdio", "http", "remote", "tool", "cel", "jsonSchema"} {
 		if bases[l.Kind][base] == nil {
 			continue
 		}
-		for _, context := range around {
+		for _, context := range l.around() {
 			set := deep(clone(context), fragment).(Object)
 			if last = try(l.Kind, Merge(Base(l.Kind, base), set)); last == nil {
 				return Change{Leaf: l.Kind + l.Path, Base: base, Set: set, Unset: l.unset()}, nil

@@ -1,0 +1,101 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// Give gives another server of the same spec what this one remembers, and no more:
+//
+//   - of the server, status.revisions;
+//   - of each tool, status.pins, status.admitted and status.change;
+//   - the Deployment's replicas, where an autoscaler has been handed those that there were;
+//   - while no pod runs, so that nobody could tell it anew: what the server said of itself, the objects of the tools that it
+//     listed, and of each tool status.observed and the condition Registered.
+//
+// It writes where something differs, and nothing else, and may be called as often as one likes. What the manager makes of it
+// is the manager's.
+func (m Memory) Give(ctx context.Context, c client.Client, to Memory) error {
+	if m.server == nil || to.server == nil || to.server.Status.ObservedGeneration == 0 {
+		return nil // there is nobody yet who could remember
+	}
+	if err := m.giveServer(ctx, c, to); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for name, tool := range m.tools {
+		if err := m.giveTool(ctx, c, tool, to.tools[name], to.server); err != nil {
+			return fmt.Errorf("giving a memory to MCPTool %s: %w", name, client.IgnoreNotFound(err))
+		}
+	}
+	if !m.handedOver() || !to.handedOver() || equality.Semantic.DeepEqual(m.deployment.Spec.Replicas, to.deployment.Spec.Replicas) {
+		return nil
+	}
+	scaled := to.deployment.DeepCopy()
+	scaled.Spec.Replicas = m.deployment.Spec.Replicas
+	if err := c.Patch(ctx, scaled, client.MergeFrom(to.deployment)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("scaling Deployment %s: %w", scaled.Name, err)
+	}
+	return nil
+}
+
+func (m Memory) giveServer(ctx context.Context, c client.Client, to Memory) error {
+	want := to.server.DeepCopy()
+	from, status := &m.server.Status, &want.Status
+	status.Revisions = from.Revisions
+	if m.silent() && to.silent() {
+		status.ServerInfo, status.ProtocolVersion, status.Capabilities = from.ServerInfo, from.ProtocolVersion, from.Capabilities
+		status.ToolsCount, status.ResourcesCount, status.PromptsCount = from.ToolsCount, from.ResourcesCount, from.PromptsCount
+		status.DispatcherVersion = from.DispatcherVersion
+	}
+	if equality.Semantic.DeepEqual(to.server.Status, want.Status) {
+		return nil
+	}
+	if err := c.Status().Patch(ctx, want, client.MergeFrom(to.server)); err != nil {
+		return fmt.Errorf("giving a memory to MCPServer %s: %w", want.Name, err)
+	}
+	return nil
+}
+
+func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1alpha1.MCPTool, server *mcpv1alpha1.MCPServer) error {
+	if to == nil {
+		if !m.silent() {
+			return nil // a pod that lists it makes the manager make it
+		}
+		made := render.Tool(server, tool.Name, tool.Spec.ToolName, !render.OwnedByPeople(tool))
+		return c.Apply(ctx, made, client.FieldOwner(render.FieldOwner), client.ForceOwnership)
+	}
+	want := to.DeepCopy()
+	want.Status.Pins, want.Status.Admitted, want.Status.Change = tool.Status.Pins, tool.Status.Admitted, tool.Status.Change
+	if m.silent() {
+		want.Status.Observed = tool.Status.Observed
+		want.Status.Conditions = registered(want.Status.Conditions, tool)
+	}
+	if equality.Semantic.DeepEqual(to.Status, want.Status) {
+		return nil
+	}
+	return c.Status().Patch(ctx, want, client.MergeFrom(to))
+}
+
+// registered puts a tool's condition Registered in the place of that of others, with their times and generations.
+func registered(list []metav1.Condition, tool *mcpv1alpha1.MCPTool) []metav1.Condition {
+	from := meta.FindStatusCondition(tool.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+	out := slices.Clone(list)
+	to := meta.FindStatusCondition(out, mcpv1alpha1.ConditionRegistered)
+	if from == nil || to == nil {
+		return out
+	}
+	to.Status, to.Reason, to.Message = from.Status, from.Reason, from.Message
+	return out
+}
