@@ -4,6 +4,7 @@
 package leadership
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,15 +51,22 @@ func (f *Fence) close() bool {
 
 // Check gives an ErrFenced unless the lease is held now.
 func (f *Fence) Check() error {
+	_, err := f.left()
+	return err
+}
+
+// left is how long the fence stays open without another renewal.
+func (f *Fence) left() (time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.held {
-		return ErrFenced
+		return 0, ErrFenced
 	}
-	if ago := elapsed(f.renewed, f.now()); ago >= f.limit {
-		return fmt.Errorf("%w: its lease was last renewed %v ago, which is not within %v", ErrFenced, ago.Round(time.Millisecond), f.limit)
+	ago := elapsed(f.renewed, f.now())
+	if ago >= f.limit {
+		return 0, fmt.Errorf("%w: its lease was last renewed %v ago, which is not within %v", ErrFenced, ago.Round(time.Millisecond), f.limit)
 	}
-	return nil
+	return f.limit - ago, nil
 }
 
 // elapsed is the longer of what two clocks say: the monotonic one stands still while a machine is suspended, the other one may
@@ -78,29 +86,53 @@ type transport struct {
 }
 
 // RoundTrip implements http.RoundTripper. The fence is asked again as the body goes onto the connection: a process may be
-// paused in between.
+// paused in between. And a request is given up when the fence would close: one that waits at the API server, or before it, must
+// not be carried out when somebody else leads. A leader renews so often that it has most of the limit for each.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !changes(req) {
 		return t.next.RoundTrip(req)
 	}
-	if err := t.fence.Check(); err != nil {
+	left, err := t.fence.left()
+	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, err
 	}
-	if req.Body == nil || req.Body == http.NoBody {
-		return t.next.RoundTrip(req)
+	ctx, cancel := context.WithTimeoutCause(req.Context(), left, ErrFenced)
+	resp, err := t.next.RoundTrip(t.guard(req.Clone(ctx)))
+	if err != nil {
+		cancel()
+		return nil, err
 	}
-	guarded := req.Clone(req.Context())
-	guarded.Body = &body{ReadCloser: req.Body, fence: t.fence}
+	resp.Body = &answer{ReadCloser: resp.Body, cancel: cancel}
+	return resp, nil
+}
+
+// guard puts the fence before the body of a request.
+func (t *transport) guard(req *http.Request) *http.Request {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req
+	}
+	req.Body = &body{ReadCloser: req.Body, fence: t.fence}
 	if again := req.GetBody; again != nil {
-		guarded.GetBody = func() (io.ReadCloser, error) {
+		req.GetBody = func() (io.ReadCloser, error) {
 			b, err := again()
 			return &body{ReadCloser: b, fence: t.fence}, err
 		}
 	}
-	return t.next.RoundTrip(guarded)
+	return req
+}
+
+// answer is the body of a response, with what its request has held.
+type answer struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (a *answer) Close() error {
+	defer a.cancel()
+	return a.ReadCloser.Close()
 }
 
 // body is a request's that ends with an error when the fence closes.

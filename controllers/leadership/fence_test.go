@@ -144,6 +144,52 @@ func TestPausedWhileSending(t *testing.T) {
 	}
 }
 
+// TestARequestThatHangsIsGivenUp wants a request that nobody answers to end with the lease.
+func TestARequestThatHangsIsGivenUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		<-req.Context().Done()
+	}))
+	defer server.Close()
+	f := NewFence(50 * time.Millisecond)
+	f.renew(time.Now())
+	client := &http.Client{Transport: f.Transport(http.DefaultTransport)}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, server.URL, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Fatal("the request was answered")
+	}
+	if !errors.Is(err, ErrFenced) || f.Check() == nil {
+		t.Errorf("error %v, and the lease is held: %v", err, f.Check() == nil)
+	}
+}
+
+// TestAnswersAreReadWhole wants the answer to a write to be readable after the request has returned.
+func TestAnswersAreReadWhole(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+	}))
+	defer server.Close()
+	f := NewFence(time.Hour)
+	f.renew(time.Now())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: f.Transport(http.DefaultTransport)}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got, err := io.ReadAll(resp.Body); err != nil || len(got) != 1<<20 {
+		t.Errorf("%d bytes, error %v", len(got), err)
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
