@@ -14,10 +14,10 @@
 // What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
 // remembered is in controllers/library.
 //
-// What is read through the cache alone needs no get.
+// What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).
 //
-// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=list;watch
-// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers/status;mcptools/status;rulesets/status,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch

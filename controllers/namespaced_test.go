@@ -114,6 +114,14 @@ var _ = Describe("A manager for one namespace, with the Roles of config/namespac
 			g.Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: managerNamespace, Name: "toolgate-manager"}, &lease)).To(Succeed())
 		}).Should(Succeed())
 
+		By("reading past a cache that is late")
+		live, err := client.New(entitled, client.Options{Scheme: kubectl.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		rules := &mcpv1alpha1.RuleSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "rules"}}
+		for _, o := range []client.Object{w.getServer("files"), w.getTool("files.read-file"), rules} {
+			Expect(live.Get(w.ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+		}
+
 		By("taking away what the server made, and the server")
 		Expect(kubectl.Delete(w.ctx, w.getTool("files.read-file"))).To(Succeed())
 		Eventually(func() error {
