@@ -25,6 +25,8 @@ type Applier struct {
 	Client client.Client
 	// Live reads past the cache, which holds nothing but our own.
 	Live client.Reader
+	// known are live objects that were found to be as they are wanted.
+	known asWanted
 }
 
 // foreignError says that a name is taken by an object that is not ours.
@@ -64,11 +66,7 @@ func apply[O client.Object, A runtime.ApplyConfiguration](ctx context.Context, a
 	case !c.owned(c.live):
 		return &foreignError{kind: c.kind, name: key.Name}
 	default:
-		applied, err := c.extract(c.live, render.FieldOwner)
-		if err != nil {
-			return fmt.Errorf("reading what was applied to %s %s: %w", c.kind, key.Name, err)
-		}
-		if same, err := equalConfigurations(applied, c.want); err != nil || same {
+		if same, err := a.compare(c.live, c.want, func() (runtime.ApplyConfiguration, error) { return c.extract(c.live, render.FieldOwner) }); err != nil || same {
 			return err
 		}
 	}

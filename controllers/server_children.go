@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -163,8 +164,15 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	}
 	var applied *appsv1ac.DeploymentApplyConfiguration
 	if d != nil {
-		if applied, err = appsv1ac.ExtractDeployment(d, render.FieldOwner); err != nil {
-			return nil, "", fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+		same, err := r.Apply.compare(d, want, func() (_ runtime.ApplyConfiguration, err error) {
+			applied, err = appsv1ac.ExtractDeployment(d, render.FieldOwner)
+			return applied, err
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		if same {
+			applied = want
 		}
 	}
 	change, err := waves.Compare(applied, want, inputs)

@@ -21,6 +21,9 @@ import (
 // maxState bounds an answer. The largest catalogues seen are some hundred kilobytes; this is 6 KiB each for ten thousand tools.
 const maxState = 64 << 20
 
+// bufferSize is for each way of a connection. Large answers are read past it.
+const bufferSize = 1 << 10
+
 // PodURL is the address of a pod's state on the dispatcher's admin port.
 func PodURL(port int) func(Target) string {
 	return func(t Target) string {
@@ -28,12 +31,14 @@ func PodURL(port int) func(Target) string {
 	}
 }
 
-// NewClient is the HTTP client for pods: connections are kept, proxies of the environment and redirects are not followed.
+// NewClient is the HTTP client for pods: connections are kept while something is awaited, with small buffers; proxies of the environment and redirects are not followed.
 func NewClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: Timeout, KeepAlive: Interval}).DialContext,
 			MaxIdleConnsPerHost:   2,
+			ReadBufferSize:        bufferSize,
+			WriteBufferSize:       bufferSize,
 			IdleConnTimeout:       3 * Interval,
 			ResponseHeaderTimeout: Wait + Timeout,
 		},
@@ -57,6 +62,8 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
 	}
+	// A connection that waits a quarter of a minute for the next question holds some twenty kilobytes, of each of thousands of pods.
+	req.Close = !t.Awaited
 	resp, err := p.opts.Client.Do(req)
 	if err != nil {
 		return nil, "", fmt.Errorf("asking the dispatcher: %w", reason(ctx, err))

@@ -4,8 +4,12 @@
 package render
 
 import (
+	"encoding/json"
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -34,16 +38,35 @@ func LiveOf(d *appsv1.Deployment) (Live, error) {
 	if d == nil {
 		return Live{}, nil
 	}
-	applied, err := appsv1ac.ExtractDeployment(d, FieldOwner)
+	owns, err := ownsReplicas(d)
 	if err != nil {
 		return Live{}, err
 	}
 	return Live{
 		UID:          d.UID,
 		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
-		OwnsReplicas: applied.Spec != nil && applied.Spec.Replicas != nil,
+		OwnsReplicas: owns,
 		References:   d.Spec.Template.Annotations[AnnotationReferences],
 	}, nil
+}
+
+// ownsReplicas looks for the one field, which costs a small part of taking all of ours out of the Deployment.
+func ownsReplicas(d *appsv1.Deployment) (bool, error) {
+	for _, e := range d.ManagedFields {
+		if e.Manager != FieldOwner || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
+			continue
+		}
+		var fields struct {
+			Spec map[string]json.RawMessage `json:"f:spec"`
+		}
+		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
+			return false, fmt.Errorf("reading managed fields: %w", err)
+		}
+		if _, owns := fields.Spec["f:replicas"]; owns {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Scale is what is done about the number of pods.

@@ -219,10 +219,11 @@ func (s *scale) change(times int) cost {
 	return least
 }
 
-// same wants what one server's change takes to be the same among few and many.
+// same wants what one server's change takes to be the same among few and many, but for one write: a status in two steps, as a busy
+// machine brings it about. What grew with the number of servers would be more.
 func same(t *testing.T, few, many cost) {
 	t.Helper()
-	if few.writes() != many.writes() || few.reads() != many.reads() {
+	if many.writes() > few.writes()+1 || many.reads() > few.reads() {
 		t.Errorf("a change among few took %d writes and %d reads (%v), among many %d and %d (%v)",
 			few.writes(), few.reads(), few, many.writes(), many.reads(), many)
 	}

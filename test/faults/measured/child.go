@@ -95,7 +95,7 @@ func podsAt(dispatchers string) controllers.Options {
 
 // debug serves figures and profiles on loopback.
 func debug(synced <-chan struct{}) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it lives as long as the process
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listening: %w", err)
 	}

@@ -72,7 +72,7 @@ func (p *Process) start(o childOptions) error {
 	if err != nil {
 		return fmt.Errorf("finding this binary: %w", err)
 	}
-	p.cmd = exec.Command(self) //nolint:noctx,gosec // it is this binary, and it is stopped by Stop
+	p.cmd = exec.Command(self)
 	p.cmd.Env = append(os.Environ(), ChildEnv+"="+string(told))
 	p.cmd.Stderr = os.Stderr
 	// It must not outlive the test, however that ends.
@@ -118,7 +118,7 @@ func (p *Process) Figures(collect bool) (Figures, error) {
 	if collect {
 		url += "?collect=1"
 	}
-	resp, err := http.Get(url) //nolint:noctx,gosec // loopback, and bounded by the manager's life
+	resp, err := http.Get(url)
 	if err != nil {
 		return f, fmt.Errorf("asking the manager: %w", err)
 	}
