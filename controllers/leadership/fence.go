@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // ErrFenced is why a request was not sent: this process does not lead, or can't know that it still does.
@@ -108,6 +110,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = &answer{ReadCloser: resp.Body, cancel: cancel}
 	return resp, nil
 }
+
+// WrappedRoundTripper implements net.RoundTripperWrapper, by which client-go finds what it cancels and closes.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+var _ utilnet.RoundTripperWrapper = (*transport)(nil)
 
 // guard puts the fence before the body of a request.
 func (t *transport) guard(req *http.Request) *http.Request {

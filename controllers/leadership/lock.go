@@ -48,7 +48,7 @@ func NewLock(config *rest.Config, namespace string, t Times, fence *Fence) (*Loc
 	if err != nil {
 		return nil, fmt.Errorf("naming this manager: %w", err)
 	}
-	own := rest.AddUserAgent(config, "leader-election")
+	own := rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	// One request that hangs must not cost the lease.
 	own.Timeout = max(t.Renew/2, time.Second)
 	client, err := coordinationv1.NewForConfig(own)

@@ -35,7 +35,7 @@ func TestOptionsReachTheManager(t *testing.T) {
 
 func TestWhoStandsForElectionIsFenced(t *testing.T) {
 	sent := 0
-	config := &rest.Config{Host: "http://127.0.0.1:1", Transport: transport(func(*http.Request) (*http.Response, error) {
+	config := &rest.Config{Host: "http://127.0.0.1:1", UserAgent: "manager", Transport: transport(func(*http.Request) (*http.Response, error) {
 		sent++
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})}
@@ -49,6 +49,12 @@ func TestWhoStandsForElectionIsFenced(t *testing.T) {
 	}
 	if !options.LeaderElection || !options.LeaderElectionReleaseOnCancel || options.LeaderElectionResourceLockInterface == nil {
 		t.Errorf("options %+v", options)
+	}
+	// The lease's client has a time-out of its own, which would cut off watches, and another name.
+	for _, c := range []*rest.Config{fenced, config} {
+		if c.Timeout != 0 || c.UserAgent != "manager" {
+			t.Errorf("time-out %v, user agent %q of what the manager uses", c.Timeout, c.UserAgent)
+		}
 	}
 	for c, want := range map[*rest.Config]error{fenced: leadership.ErrFenced, config: nil} {
 		client, err := rest.HTTPClientFor(c)

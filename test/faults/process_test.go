@@ -4,6 +4,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -63,7 +64,8 @@ func get(ctx context.Context, url string) (string, error) {
 
 func TestProcess(t *testing.T) {
 	r := need(t)
-	p := process(t, r, rig.ProcessOptions{})
+	var log bytes.Buffer
+	p := process(t, r, rig.ProcessOptions{LeaseNamespace: namespace(t, r), Log: &log})
 	launch(t, r, 1, 0).comeUp(t)
 	for _, url := range []string{p.Probes + "/healthz", p.Probes + "/readyz"} {
 		if _, err := answers(t.Context(), url); err != nil {
@@ -91,5 +93,8 @@ func TestProcess(t *testing.T) {
 	}
 	if err := p.Stop(); err != nil {
 		t.Error(err)
+	}
+	if said := log.String(); !strings.Contains(said, "Starting workers") || strings.Contains(said, "Warning") {
+		t.Errorf("the manager logs %s", said)
 	}
 }
