@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
-	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/dialer"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
@@ -124,7 +123,7 @@ func (d *Dispatcher) follow(ctx context.Context, p *pool.Pool, watch *probe.Prob
 		if c := seen.Catalogue; c != nil && c.Digest != digest {
 			digest = c.Digest
 			d.trimmer.Due()
-			d.front.ListChanged(subscription.ToolsChanged)
+			d.front.ListChanged(upstream.ToolsChanged)
 		}
 		d.metrics.Healthy(seen.Health.State == probe.Healthy)
 		d.changed()

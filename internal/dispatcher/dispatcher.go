@@ -37,7 +37,8 @@ import (
 
 // Options say what a dispatcher serves, and where.
 type Options struct {
-	// RegistryPath is the file of the registry document, or the directory of its files; Revision the dispatcher's own, empty for the only one in it.
+	// RegistryPath is the file of the registry document, or the directory of its files; Revision the dispatcher's own, empty
+	// for the only one in it.
 	RegistryPath, Revision string
 	// Version and PodUID say who answers at /state.
 	Version, PodUID string

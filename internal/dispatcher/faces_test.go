@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"toolgate.dev/toolgate/internal/dispatcher/subscription"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -79,7 +80,7 @@ func checkVersion(t *testing.T, r *rig, client *http.Client) {
 	}
 	next("acknowledged")
 	r.write(func(d *registry.Document) { d.Policy.TimeoutSeconds = 7 })
-	next(subscription.ToolsChanged)
+	next(upstream.ToolsChanged)
 }
 
 // What is posted to any replica reaches the stream of HTTP+SSE where it is open.

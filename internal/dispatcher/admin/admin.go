@@ -21,8 +21,8 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// MaxWait bounds a long poll.
-const MaxWait = 30 * time.Second
+// maxWait bounds a long poll.
+const maxWait = 30 * time.Second
 
 // Config is what a Handler needs.
 type Config struct {
@@ -115,7 +115,7 @@ func waitOf(r *http.Request) (time.Duration, error) {
 		return 0, nil
 	}
 	seconds, err := strconv.ParseUint(text, 10, 16)
-	return min(time.Duration(seconds)*time.Second, MaxWait), err
+	return min(time.Duration(seconds)*time.Second, maxWait), err
 }
 
 // encode gives the state with an ETag over all but the probe's duration, which changes with every probe.

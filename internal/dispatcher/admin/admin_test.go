@@ -80,7 +80,7 @@ func TestLongPoll(t *testing.T) {
 		wantAfter  time.Duration
 	}{
 		"without a change it ends in time":          {"/state?wait=10", nil, 304, 10 * time.Second},
-		"no poll is longer than the bound":          {"/state?wait=600", nil, 304, MaxWait},
+		"no poll is longer than the bound":          {"/state?wait=600", nil, 304, maxWait},
 		"a change ends it at once":                  {"/state?wait=10", func(s *registry.State) { s.Ready = true }, 200, 5 * time.Second},
 		"a change that is none does not":            {"/state?wait=10", func(s *registry.State) { s.Health.ResponseTimeMs = 7 }, 304, 10 * time.Second},
 		"without wait it answers at once":           {"/state", nil, 304, 0},

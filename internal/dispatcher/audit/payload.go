@@ -14,8 +14,8 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// Redacted stands where a value was left out.
-const Redacted = "(redacted)"
+// redacted stands where a value was left out.
+const redacted = "(redacted)"
 
 // secretNames are left out wherever payloads are recorded at all, whatever else is asked for: members that hold secrets in
 // most programs. Case, `_` and `-` do not count.
@@ -117,13 +117,13 @@ func marshalValue(value any) (json.RawMessage, error) {
 // walk leaves out what is below value. at is the RFC 6901 pointer of value, which counts while located is true.
 func (p *Payloads) walk(value any, at string, located bool) any {
 	if located && p.pointers[at] {
-		return Redacted
+		return redacted
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
 			if p.names[foldName(name)] {
-				v[name] = Redacted
+				v[name] = redacted
 				continue
 			}
 			v[name] = p.walk(member, at+"/"+escapePointer(name), located)
@@ -150,7 +150,7 @@ func (p *Payloads) text(text string) string {
 	}
 	kept, err := marshalValue(p.walk(inner, "", false))
 	if err != nil {
-		return Redacted
+		return redacted
 	}
 	return string(kept)
 }

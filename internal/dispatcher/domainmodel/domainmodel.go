@@ -186,7 +186,8 @@ func (m *Model) entry() []byte {
 }
 
 // Listed gives a result of resources/list or resources/templates/list (the member key) without what a server lists under the
-// dispatcher's scheme, and on the first page of resources with the model. All else stays as it is, byte for byte. A nil result is that of a server without resources.
+// dispatcher's scheme, and on the first page of resources with the model. All else stays as it is, byte for byte. A nil result
+// is that of a server without resources.
 func (m *Model) Listed(result []byte, key string, first bool) []byte {
 	if result == nil {
 		result = []byte(`{"` + key + `":[]}`)

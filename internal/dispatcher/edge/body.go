@@ -15,15 +15,15 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
 
-// BodyTimeout bounds the reading of one request's body.
-const BodyTimeout = 30 * time.Second
+// bodyTimeout bounds the reading of one request's body.
+const bodyTimeout = 30 * time.Second
 
-// BoundBodies gives every body BodyTimeout to arrive. ReadBody lifts the bound from a body that it has read, and from no other:
+// BoundBodies gives every body bodyTimeout to arrive. ReadBody lifts the bound from a body that it has read, and from no other:
 // the server reads what is left of a body before it sends the answer, and would wait for a slow client without end.
 func BoundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyTimeout)) // a recorder in a test has none
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
 		}
 		next.ServeHTTP(w, r)
 	})

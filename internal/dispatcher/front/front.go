@@ -210,8 +210,8 @@ func (h *Handler) Drain() { h.sessions.Drain() }
 
 // ToolsChanged tells everyone that tools/list may answer otherwise now.
 func (h *Handler) ToolsChanged() {
-	h.sessions.Tell(jsonrpc.AppendNotification(nil, subscription.ToolsChanged, nil))
-	h.listeners.Tell(subscription.ToolsChanged)
+	h.sessions.Tell(jsonrpc.AppendNotification(nil, upstream.ToolsChanged, nil))
+	h.listeners.Tell(upstream.ToolsChanged)
 }
 
 // ListChanged tells those who have no connection of their own to the server that a list of it has changed: the method is

@@ -160,7 +160,7 @@ func (h *Handler) withoutSession(in *incoming) {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
-	if in.Method == "resources/subscribe" || in.Method == "resources/unsubscribe" {
+	if in.Method == upstream.MethodSubscribe || in.Method == upstream.MethodUnsubscribe {
 		h.refuse(in, sessionMissing()) // nobody would be there to hear of it
 		return
 	}

@@ -76,7 +76,7 @@ func (h *Handler) subscribe(ctx context.Context, in *incoming, l *subscription.L
 	claimed, label := requests.ClaimedClient(info)
 	for _, uri := range uris {
 		answer := h.Pipeline.Do(ctx, &requests.Request{
-			Call:   policy.Call{Method: "resources/subscribe", URI: uri, ProtocolVersion: modernVersion, Client: claimed},
+			Call:   policy.Call{Method: upstream.MethodSubscribe, URI: uri, ProtocolVersion: modernVersion, Client: claimed},
 			Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'),
 			Caller: requests.Caller{Address: in.address, Client: label}, Trace: requests.NewTrace(""), Source: held{conn},
 		})

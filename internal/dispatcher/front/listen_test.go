@@ -62,10 +62,10 @@ func TestListen(t *testing.T) {
 	}
 	read(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + subscriptionMeta +
 		`,"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///a","file:///dir/"]}}}`)
-	f.handler.ListChanged(subscription.PromptsChanged) // is not listened to
+	f.handler.ListChanged(upstream.PromptsChanged) // is not listened to
 	f.handler.ToolsChanged()
 	read(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{` + subscriptionMeta + `}}`)
-	f.handler.ListChanged(subscription.ResourcesChanged)
+	f.handler.ListChanged(upstream.ResourcesChanged)
 	read(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{` + subscriptionMeta + `}}`)
 	handler := f.server.Conns()[0].Handler
 	tell := func(method, params string) {
@@ -210,10 +210,10 @@ func TestSDKClientListens(t *testing.T) {
 	}
 	f.handler.ToolsChanged()
 	next("tools")
-	f.handler.ListChanged(subscription.PromptsChanged)
+	f.handler.ListChanged(upstream.PromptsChanged)
 	next("prompts")
-	f.handler.ListChanged(subscription.ResourcesChanged)
+	f.handler.ListChanged(upstream.ResourcesChanged)
 	next("resources")
-	f.server.Conns()[0].Handler.HandleNotification(upstream.Event{Method: subscription.ResourceUpdated, Params: []byte(`{"uri":"file:///a"}`)})
+	f.server.Conns()[0].Handler.HandleNotification(upstream.Event{Method: upstream.ResourceUpdated, Params: []byte(`{"uri":"file:///a"}`)})
 	next("file:///a")
 }

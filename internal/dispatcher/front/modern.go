@@ -34,8 +34,8 @@ const listTTL = 30 * time.Second
 // upstreamNone stands for answers that no connection carried.
 const upstreamNone upstream.Era = ""
 
-// modernMethods are the requests of revision 2026-07-28 that are served, beside subscriptions/listen. ping, logging/setLevel and resources/subscribe
-// are no longer part of it.
+// modernMethods are the requests of revision 2026-07-28 that are served, beside subscriptions/listen. ping, logging/setLevel
+// and resources/subscribe are no longer part of it.
 var modernMethods = []string{
 	"server/discover", requests.MethodListTools, requests.MethodCallTool, "resources/list", "resources/templates/list",
 	"resources/read", "prompts/list", "prompts/get", "completion/complete",

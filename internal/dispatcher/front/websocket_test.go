@@ -14,7 +14,6 @@ import (
 	"github.com/coder/websocket"
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
-	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -153,7 +152,7 @@ func TestWebSocketSubscription(t *testing.T) {
 	s := f.socket(f.liveWebSocket())
 	s.say(listenBody(`{"toolsListChanged":true}`))
 	s.hear("acknowledged")
-	f.handler.ListChanged(subscription.ToolsChanged)
+	f.handler.ListChanged(upstream.ToolsChanged)
 	s.hear(subscriptionMeta)
 	s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l1","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	eventually(t, func() bool { return f.handler.Listeners() == 0 })

@@ -20,8 +20,8 @@ const (
 	maxBatch = 256
 	// batchDelay is how long a record may wait for others to go with it.
 	batchDelay = time.Second
-	// Interval is between two readings of the metrics.
-	Interval = 15 * time.Second
+	// usualInterval is between two readings of the metrics.
+	usualInterval = 15 * time.Second
 	// postTimeout bounds one request to the collector.
 	postTimeout = 10 * time.Second
 )
@@ -71,7 +71,7 @@ type Sender struct {
 // New begins to send. That the collector can't be reached is no error: it is logged, and counted.
 func New(o Options) *Sender {
 	if o.Interval == 0 {
-		o.Interval = Interval
+		o.Interval = usualInterval
 	}
 	s := &Sender{opts: o, records: make(chan []byte, maxQueue), start: o.Now(), stop: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

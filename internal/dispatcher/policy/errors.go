@@ -135,14 +135,14 @@ func (r *Refusal) JSONRPC(server, traceID string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: r.Kind.Code(), Message: r.Message, Data: r.Details(server, traceID)}
 }
 
-// MetaRefusal is the key in a result's _meta under which the details of a refusal stand.
-const MetaRefusal = "toolgate.dev/refusal"
+// metaRefusal is the key in a result's _meta under which the details of a refusal stand.
+const metaRefusal = "toolgate.dev/refusal"
 
 // Result is the refusal as a tools/call result with isError, so that a model reads it and can correct itself.
 func (r *Refusal) Result(server, traceID string) []byte {
 	out := append([]byte(nil), `{"content":[{"type":"text","text":`...)
 	out = jsonrpc.AppendString(out, r.Message)
-	out = append(out, `}],"isError":true,"_meta":{"`+MetaRefusal+`":`...)
+	out = append(out, `}],"isError":true,"_meta":{"`+metaRefusal+`":`...)
 	out = append(out, r.Details(server, traceID)...)
 	return append(out, "}}"...)
 }

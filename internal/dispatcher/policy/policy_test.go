@@ -381,7 +381,7 @@ func TestRefusalOnEverySurface(t *testing.T) {
 	if err := json.Unmarshal(r.Result("files", "trace"), &result); err != nil {
 		t.Fatal(err)
 	}
-	details := result.Meta[MetaRefusal]
+	details := result.Meta[metaRefusal]
 	if !result.IsError || result.Content[0].Text != r.Message || details["path"] != "/a" || details["traceId"] != "trace" || details["server"] != "files" {
 		t.Errorf("got %+v", result)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -40,7 +41,7 @@ func Describe(m *jsonrpc.Message) (policy.Call, *policy.Refusal) {
 		return call, member(m, "name", &call.Tool)
 	case "prompts/get":
 		return call, member(m, "name", &call.Name)
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+	case "resources/read", upstream.MethodSubscribe, upstream.MethodUnsubscribe:
 		return call, member(m, "uri", &call.URI)
 	default:
 		return call, nil

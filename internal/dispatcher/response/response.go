@@ -35,13 +35,6 @@ type Response struct {
 	ended   bool
 }
 
-// New gives the response to r.
-func New(w http.ResponseWriter, r *http.Request) *Response {
-	response := &Response{}
-	response.To(w, r)
-	return response
-}
-
 // To makes the zero value the response to a request.
 func (r *Response) To(w http.ResponseWriter, request *http.Request) {
 	r.Accepts, r.w, r.ctx, r.patient = edge.Accept(request), w, request.Context(), stream.KeepAliveEvery

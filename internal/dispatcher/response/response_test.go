@@ -16,6 +16,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func responseTo(w http.ResponseWriter, r *http.Request) *Response {
+	response := &Response{}
+	response.To(w, r)
+	return response
+}
+
 func request(accept string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	r.Header.Set("Accept", accept)
@@ -44,7 +50,7 @@ func TestForms(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			r := New(w, request(tc.accept))
+			r := responseTo(w, request(tc.accept))
 			for _, e := range tc.events {
 				if taken := r.Event([]byte(e)); taken == tc.wantRejected {
 					t.Errorf("event taken: %v", taken)
@@ -64,7 +70,7 @@ func TestForms(t *testing.T) {
 func TestWithhold(t *testing.T) {
 	for accept, want := range map[string]int{both: http.StatusOK, "application/json": http.StatusAccepted} {
 		w := httptest.NewRecorder()
-		New(w, request(accept)).Withhold()
+		responseTo(w, request(accept)).Withhold()
 		if w.Code != want || w.Body.Len() > 0 {
 			t.Errorf("%s: %d %q, want %d and nothing", accept, w.Code, w.Body, want)
 		}
@@ -85,7 +91,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 // A client that does not read costs a bounded queue and loses what is over it, but never its answer.
 func TestASlowClient(t *testing.T) {
 	w := &stuck{httptest.NewRecorder(), make(chan struct{})}
-	r := New(w, request(both))
+	r := responseTo(w, request(both))
 	taken := 0
 	for range 3 * stream.MaxQueued {
 		if r.Event([]byte(`{"p":1}`)) {

@@ -61,8 +61,7 @@ func (s *Session) HandleNotification(event upstream.Event) {
 	}
 	message := jsonrpc.AppendNotification(nil, event.Method, event.Params)
 	switch event.Method {
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
-		"notifications/resources/updated":
+	case upstream.ToolsChanged, upstream.PromptsChanged, upstream.ResourcesChanged, upstream.ResourceUpdated:
 		s.tell(message) // it is no part of any one call
 		return
 	case "notifications/message", "notifications/elicitation/complete":

@@ -4,7 +4,8 @@
 // Package session keeps the sessions of clients that speak a revision up to 2025-11-25: their requests under way, their
 // streams, what the server asks and tells them on its own, and their end.
 //
-// It owns no HTTP and reads no message of a client: that is the front's. What may pass is for the pipeline to decide. It never imports Kubernetes, the API or the launcher.
+// It owns no HTTP and reads no message of a client: that is the front's. What may pass is for the pipeline to decide. It never
+// imports Kubernetes, the API or the launcher.
 package session
 
 import (

@@ -16,11 +16,11 @@ const (
 	KeepAliveEvery = 15 * time.Second
 	// WriteTimeout bounds one write to a client.
 	WriteTimeout = 30 * time.Second
-	// MaxConnection is after how long a connection that carries a primed stream is closed: whatever stands between us and
-	// the client might cut it soon without a word. The client resumes the stream after Retry.
-	MaxConnection = 15 * time.Minute
-	// Retry is how long a client is asked to wait before it resumes a primed stream.
-	Retry = time.Second
+	// maxConnection is after how long a connection that carries a primed stream is closed: whatever stands between us and
+	// the client might cut it soon without a word. The client resumes the stream after retryAfter.
+	maxConnection = 15 * time.Minute
+	// retryAfter is how long a client is asked to wait before it resumes a primed stream.
+	retryAfter = time.Second
 )
 
 // Carrier is one connection on its way to carry a stream. Run is to be called once.
@@ -124,7 +124,7 @@ func (c *Carrier) RunTo(ctx context.Context, out Sink) {
 	defer beat.Stop()
 	var old <-chan time.Time
 	if c.stream.prime {
-		age := time.NewTimer(MaxConnection)
+		age := time.NewTimer(maxConnection)
 		defer age.Stop()
 		old = age.C
 	}

@@ -14,7 +14,7 @@ import (
 var (
 	keepAlive = []byte(": keep-alive\n\n")
 	// retryLine tells when to come back.
-	retryLine = []byte("retry: " + strconv.FormatInt(Retry.Milliseconds(), 10) + "\n\n")
+	retryLine = []byte("retry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\n\n")
 )
 
 // eventWriter frames messages as events.

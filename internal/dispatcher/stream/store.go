@@ -15,12 +15,12 @@ import (
 // What one session keeps, in messages and bytes, for a client whose connection may have broken. What was written goes first,
 // the oldest before; then the streams that ended while the client was away. The newest message is kept whatever its size.
 const (
-	MaxKept      = 256
+	maxKept      = 256
 	maxKeptBytes = 4 << 20
 )
 
-// MaxTotalBytes bounds what all sessions keep together; over it, the newest message is no exception.
-const MaxTotalBytes = 64 << 20
+// maxTotalBytes bounds what all sessions keep together; over it, the newest message is no exception.
+const maxTotalBytes = 64 << 20
 
 // Total is what all stores of a process keep, in bytes.
 type Total struct{ bytes atomic.Int64 }
@@ -175,9 +175,9 @@ func (t *Store) trim() {
 	}
 }
 
-func (t *Store) over() bool { return t.count > MaxKept || t.bytes > maxKeptBytes || t.overall() }
+func (t *Store) over() bool { return t.count > maxKept || t.bytes > maxKeptBytes || t.overall() }
 
-func (t *Store) overall() bool { return t.total != nil && t.total.bytes.Load() > MaxTotalBytes }
+func (t *Store) overall() bool { return t.total != nil && t.total.bytes.Load() > maxTotalBytes }
 
 // forget gives a stream up with all that it keeps.
 func (t *Store) forget(s *Stream) {

@@ -242,10 +242,10 @@ func TestKeptIsBounded(t *testing.T) {
 		return err
 	}
 	var names []string
-	for range MaxKept + 10 {
+	for range maxKept + 10 {
 		names = append(names, finish(1))
 	}
-	if err := read(names[0]); lost != 10 || !errors.Is(err, ErrUnknown) || len(store.streams) != MaxKept {
+	if err := read(names[0]); lost != 10 || !errors.Is(err, ErrUnknown) || len(store.streams) != maxKept {
 		t.Errorf("%d answers were given up: %v; %d streams", lost, err, len(store.streams))
 	}
 	for _, name := range names[10:] {
@@ -260,12 +260,12 @@ func TestKeptIsBounded(t *testing.T) {
 	if err := read(big); err != nil {
 		t.Errorf("read once more: %v", err)
 	}
-	total.bytes.Add(MaxTotalBytes)
+	total.bytes.Add(maxTotalBytes)
 	if err := read(finish(1)); !errors.Is(err, ErrUnknown) || store.bytes != 0 || len(store.written) != 0 || len(store.streams) != 0 {
 		t.Errorf("over what all sessions may keep: %v, %d bytes in %d streams", err, store.bytes, len(store.streams))
 	}
-	if got := total.bytes.Load(); got != MaxTotalBytes {
-		t.Errorf("%d bytes are counted, none is kept", got-MaxTotalBytes)
+	if got := total.bytes.Load(); got != maxTotalBytes {
+		t.Errorf("%d bytes are counted, none is kept", got-maxTotalBytes)
 	}
 }
 

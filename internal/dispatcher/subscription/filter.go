@@ -19,17 +19,11 @@ import (
 // Method is the request that opens a subscription.
 const Method = "subscriptions/listen"
 
-// The notifications that a subscription may carry.
-const (
-	ToolsChanged     = "notifications/tools/list_changed"
-	PromptsChanged   = "notifications/prompts/list_changed"
-	ResourcesChanged = "notifications/resources/list_changed"
-	ResourceUpdated  = "notifications/resources/updated"
-	acknowledged     = "notifications/subscriptions/acknowledged"
-)
+// acknowledged is the first message of a subscription.
+const acknowledged = "notifications/subscriptions/acknowledged"
 
-// MaxResources bounds the resources that one subscription names.
-const MaxResources = 256
+// maxResources bounds the resources that one subscription names.
+const maxResources = 256
 
 // metaSubscription is the key of _meta that names the subscription of a message: the id of the request that opened it.
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
@@ -70,8 +64,8 @@ func ParseFilter(raw []byte) (Filter, *policy.Refusal) {
 		if !slices.Contains(f.URIs, uri) {
 			f.URIs = append(f.URIs, uri)
 		}
-		if len(f.URIs) > MaxResources {
-			return f, invalid("/notifications/resourceSubscriptions", fmt.Sprintf("One subscription names at most %d resources.", MaxResources))
+		if len(f.URIs) > maxResources {
+			return f, invalid("/notifications/resourceSubscriptions", fmt.Sprintf("One subscription names at most %d resources.", maxResources))
 		}
 	}
 	return f, nil

@@ -131,13 +131,13 @@ func (l *Listener) params(dst []byte) []byte {
 // wants says whether the filter lets a message through.
 func (l *Listener) wants(method string, params []byte) bool {
 	switch method {
-	case ToolsChanged:
+	case upstream.ToolsChanged:
 		return l.filter.Tools
-	case PromptsChanged:
+	case upstream.PromptsChanged:
 		return l.filter.Prompts
-	case ResourcesChanged:
+	case upstream.ResourcesChanged:
 		return l.filter.Resources
-	case ResourceUpdated:
+	case upstream.ResourceUpdated:
 		raw, _ := jsonrpc.Member(params, "uri")
 		uri, _ := jsonrpc.String(raw)
 		return slices.ContainsFunc(l.filter.URIs, func(whole string) bool { return upstream.PartOf(uri, whole) })
@@ -159,7 +159,7 @@ func (l *Listener) tell(method string, params []byte) {
 	if !l.acked {
 		switch {
 		case slices.ContainsFunc(l.pending, func(p []byte) bool { return bytes.Equal(p, message) }):
-		case len(l.pending) < MaxResources:
+		case len(l.pending) < maxResources:
 			l.pending = append(l.pending, message)
 		default:
 			go l.End()
@@ -184,7 +184,7 @@ func (l *Listener) HandleRequest(context.Context, upstream.Event) upstream.Reply
 
 // HandleNotification passes updates of resources on. Of lists the subscription hears from discovery, once.
 func (l *Listener) HandleNotification(event upstream.Event) {
-	if event.Method == ResourceUpdated {
+	if event.Method == upstream.ResourceUpdated {
 		l.tell(event.Method, event.Params)
 	}
 }

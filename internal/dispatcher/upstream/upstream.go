@@ -5,8 +5,9 @@
 // they carry, how they fail, and what is counted.
 //
 // The work is done below: link is what all connections have in common, with handshake to open them and lists to read the
-// catalogue, over the pipes of a child process (stdio, with line) or over HTTP (streamable, with sse); pool says who owns a connection; probe keeps one for discovery and health.
-// None of them decides about policy or imports Kubernetes, the API or the launcher: processes come through Spawner.
+// catalogue, over the pipes of a child process (stdio, with line) or over HTTP (streamable, with sse); pool says who owns a
+// connection; probe keeps one for discovery and health. None of them decides about policy or imports Kubernetes, the API or
+// the launcher: processes come through Spawner.
 package upstream
 
 import (

@@ -32,7 +32,8 @@ func (w *wire) Exchange(_ context.Context, p *link.Call, message []byte) error {
 // Tell posts a notification or an answer of the client.
 func (w *wire) Tell(ctx context.Context, message []byte) error { return w.post(ctx, message, nil) }
 
-// post sends one message, within Options.StartTimeout: the answer says only that the message was taken. p is the call that it begins, nil if it begins none.
+// post sends one message, within Options.StartTimeout: the answer says only that the message was taken. p is the call that it
+// begins, nil if it begins none.
 func (w *wire) post(ctx context.Context, message []byte, p *link.Call) error {
 	limited, cancel := context.WithTimeout(ctx, w.StartTimeout)
 	defer cancel()

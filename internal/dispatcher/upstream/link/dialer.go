@@ -36,9 +36,9 @@ func (d *Dialer) Close() error {
 	return nil
 }
 
-// New is New with what the dialer has.
+// New gives a connection over a wire, without the handshake: that is Start's.
 func (d *Dialer) New(hello upstream.Hello, handler upstream.Handler, w Wire) *Conn {
-	return New(d.Options, d.Log, hello, handler, w)
+	return newConn(d.Options, d.Log, hello, handler, w)
 }
 
 // Start carries out a connection's handshake (Conn.Start).

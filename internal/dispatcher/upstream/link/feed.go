@@ -14,14 +14,10 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// The methods of subscriptions, as revision 2026-07-28 has them and as earlier ones do.
+// The subscription of revision 2026-07-28, and what belongs to it.
 const (
-	methodListen      = "subscriptions/listen"
-	acknowledged      = "notifications/subscriptions/acknowledged"
-	MethodSubscribe   = "resources/subscribe"
-	MethodUnsubscribe = "resources/unsubscribe"
-	// ResourceUpdated tells those who subscribed.
-	ResourceUpdated  = "notifications/resources/updated"
+	methodListen     = "subscriptions/listen"
+	acknowledged     = "notifications/subscriptions/acknowledged"
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
@@ -66,8 +62,8 @@ func (f *feed) serve(ctx context.Context, call upstream.Call) (upstream.Reply, e
 	if !ok {
 		return refuse(jsonrpc.CodeInvalidParams, call.Method+" needs uri, a string."), nil
 	}
-	version := f.want(uri, call.Method == MethodSubscribe)
-	if call.Method == MethodUnsubscribe {
+	version := f.want(uri, call.Method == upstream.MethodSubscribe)
+	if call.Method == upstream.MethodUnsubscribe {
 		return upstream.Reply{Result: emptyObject}, nil
 	}
 	if err := f.await(ctx, version); err != nil {
@@ -253,18 +249,18 @@ func (f *feed) caughtUp(broke bool) {
 	}
 	if c.view.begun() {
 		c.Outdate()
-		tell(toolsChanged, nil)
+		tell(upstream.ToolsChanged, nil)
 	}
 	if !broke {
 		return
 	}
-	tell("notifications/prompts/list_changed", nil)
-	tell("notifications/resources/list_changed", nil)
+	tell(upstream.PromptsChanged, nil)
+	tell(upstream.ResourcesChanged, nil)
 	f.mu.Lock()
 	uris := f.uris
 	f.mu.Unlock()
 	for _, uri := range uris {
-		tell(ResourceUpdated, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'))
+		tell(upstream.ResourceUpdated, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'))
 	}
 }
 

@@ -27,7 +27,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := New(upstream.Options{}.WithDefaults(), slog.New(slog.DiscardHandler), upstream.Hello{}, nil, &sink{})
+		c := newConn(upstream.Options{}.WithDefaults(), slog.New(slog.DiscardHandler), upstream.Hello{}, nil, &sink{})
 		p, err := c.register(upstream.Call{Method: "tools/call", Progress: func([]byte) {}})
 		if err != nil {
 			t.Fatal(err)

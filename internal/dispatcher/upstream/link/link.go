@@ -107,8 +107,8 @@ func (p *Call) listening() *listening {
 // Gone says whether nobody waits for the answer any more.
 func (p *Call) Gone() bool { return p.gone.Load() }
 
-// New returns a connection without the handshake: that is Start's. Opts have no zero values any more.
-func New(opts upstream.Options, log *slog.Logger, hello upstream.Hello, handler upstream.Handler, wire Wire) *Conn {
+// newConn returns a connection without the handshake: that is Start's. Opts have no zero values any more.
+func newConn(opts upstream.Options, log *slog.Logger, hello upstream.Hello, handler upstream.Handler, wire Wire) *Conn {
 	c := &Conn{
 		opts: opts, log: log, hello: handshake.Complete(hello), handler: handler, wire: wire,
 		calls: map[int64]*Call{}, asks: map[string]context.CancelFunc{}, done: make(chan struct{}),
@@ -185,7 +185,7 @@ func (c *Conn) Closed() *upstream.Error {
 
 // Call sends a request and waits for the answer.
 func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply, error) {
-	if (request.Method == MethodSubscribe || request.Method == MethodUnsubscribe) && c.feed != nil && c.Info().Era == upstream.Modern {
+	if (request.Method == upstream.MethodSubscribe || request.Method == upstream.MethodUnsubscribe) && c.feed != nil && c.Info().Era == upstream.Modern {
 		return c.feed.serve(ctx, request)
 	}
 	p, err := c.register(request)

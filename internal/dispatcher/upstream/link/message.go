@@ -16,7 +16,6 @@ const (
 	methodPing      = "ping"
 	methodCancelled = "notifications/cancelled"
 	methodProgress  = "notifications/progress"
-	toolsChanged    = "notifications/tools/list_changed"
 )
 
 // The keys of _meta that revision 2026-07-28 asks for in every request.

@@ -147,7 +147,7 @@ func (c *Conn) notice(m *jsonrpc.Message, on *Call) {
 		}
 		c.Drop("an acknowledgement of nothing")
 		return
-	case toolsChanged:
+	case upstream.ToolsChanged:
 		c.Outdate()
 	}
 	if c.handler == nil {

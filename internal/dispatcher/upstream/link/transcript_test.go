@@ -110,7 +110,7 @@ func play(t *testing.T, dialogue []byte) {
 	if bytes.Contains(dialogue, []byte("\nsilent\n")) {
 		opts.DiscoverTimeout = time.Millisecond
 	}
-	s.conn = New(opts.WithDefaults(), slog.New(slog.DiscardHandler), hello, s, s.wire)
+	s.conn = newConn(opts.WithDefaults(), slog.New(slog.DiscardHandler), hello, s, s.wire)
 	go func() { s.started <- s.conn.Start(t.Context(), new(handshake.Eras)) }()
 	for number, line := range bytes.Split(bytes.TrimSpace(dialogue), []byte("\n")) {
 		if err := s.line(string(line)); err != nil {

@@ -139,8 +139,7 @@ func (p *Pool) Hears() bool {
 }
 
 // Session returns the connection of a session, or of one request that the server may answer with questions, and the function
-// that ends its part in it. The error is
-// that of Dialer.Dial, or ErrNoCapacity.
+// that ends its part in it. The error is that of Dialer.Dial, or ErrNoCapacity.
 func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
 	switch {
 	case p.sharing(hello.Prefers):
@@ -173,8 +172,8 @@ func (p *Pool) owned(ctx context.Context, hello upstream.Hello, handler upstream
 }
 
 // Once returns a connection for one call without a session: that of the principal, or where there is none a spare or a fresh
-// one. The function, to be called once the call is over, ends the call's part in it. The error is that of Dialer.Dial, the cause of ctx, or ErrNoCapacity wrapped where ctx ended
-// while there was no room.
+// one. The function, to be called once the call is over, ends the call's part in it. The error is that of Dialer.Dial, the
+// cause of ctx, or ErrNoCapacity wrapped where ctx ended while there was no room.
 func (p *Pool) Once(ctx context.Context, principal string) (upstream.Conn, func(), error) {
 	switch {
 	case p.sharing(upstream.Modern):

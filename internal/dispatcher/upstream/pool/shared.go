@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -152,7 +151,7 @@ func (s *shared) HandleNotification(event upstream.Event) {
 	}
 	event.Owner = nil
 	switch {
-	case event.Method == link.ResourceUpdated:
+	case event.Method == upstream.ResourceUpdated:
 		s.updated(event)
 	case isListChange(event.Method):
 		s.pool.opts.ListChanged(event.Method)
@@ -218,7 +217,7 @@ func (l *lease) Call(ctx context.Context, call upstream.Call) (upstream.Reply, e
 	if err != nil {
 		return upstream.Reply{}, err
 	}
-	if call.Method == link.MethodSubscribe || call.Method == link.MethodUnsubscribe {
+	if call.Method == upstream.MethodSubscribe || call.Method == upstream.MethodUnsubscribe {
 		return l.subscribe(ctx, conn, call)
 	}
 	call.Owner = &owner{l, call.Owner}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
@@ -86,7 +85,7 @@ func (l *lease) subscribe(ctx context.Context, conn upstream.Conn, call upstream
 	raw, _ := jsonrpc.Member(call.Params, "uri")
 	uri, _ := jsonrpc.String(raw)
 	subs := &l.shared.subscriptions
-	if call.Method == link.MethodUnsubscribe {
+	if call.Method == upstream.MethodUnsubscribe {
 		if !subs.remove(uri, l) {
 			return upstream.Reply{Result: []byte("{}")}, nil
 		}
@@ -113,7 +112,7 @@ func (l *lease) unsubscribe() {
 		ctx, cancel := context.WithTimeout(ctx, unsubscribeTimeout)
 		defer cancel()
 		for _, uri := range uris {
-			l.shared.say(ctx, conn, link.MethodUnsubscribe, uri)
+			l.shared.say(ctx, conn, upstream.MethodUnsubscribe, uri)
 		}
 	})
 }
@@ -152,8 +151,8 @@ func (s *shared) keep(conn upstream.Conn) {
 
 func (s *shared) renew(ctx context.Context, conn upstream.Conn) {
 	for _, uri := range s.subscriptions.all() {
-		s.say(ctx, conn, link.MethodSubscribe, uri)
-		s.updated(upstream.Event{Method: link.ResourceUpdated, Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')})
+		s.say(ctx, conn, upstream.MethodSubscribe, uri)
+		s.updated(upstream.Event{Method: upstream.ResourceUpdated, Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')})
 	}
 }
 

@@ -14,12 +14,6 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// The changes of lists of which the catalogue holds no more than the number.
-const (
-	promptsChanged   = "notifications/prompts/list_changed"
-	resourcesChanged = "notifications/resources/list_changed"
-)
-
 // handler answers what a server asks on the connection of discovery: with nothing, and with no.
 type handler Prober
 
@@ -40,7 +34,7 @@ func (h *handler) HandleNotification(event upstream.Event) {
 	if !strings.HasSuffix(event.Method, "/list_changed") {
 		return
 	}
-	if event.Method == promptsChanged || event.Method == resourcesChanged {
+	if event.Method == upstream.PromptsChanged || event.Method == upstream.ResourcesChanged { // of which the catalogue holds the number alone
 		h.opts.ListChanged(event.Method)
 	}
 	select {
