@@ -23,6 +23,9 @@ import (
 	"toolgate.dev/toolgate/test/faults/rig"
 )
 
+// mostWatches is how often a manager may begin to watch one kind: once, and once more when it leads or where it was cut off.
+const mostWatches = 3
+
 // pair is a leader, and a manager that stands by.
 type pair struct {
 	*succession
@@ -172,6 +175,9 @@ func (p *pair) judge(ctx context.Context, r reign) ([]string, error) {
 		return nil, err
 	}
 	for _, m := range []*rig.Process{p.leader, p.standby} {
+		if n := m.Count("watch", "mcpservers"); n > mostWatches {
+			faults = append(faults, fmt.Sprintf("a manager has begun to watch servers %d times: something cuts it off", n))
+		}
 		for _, s := range m.Sent() {
 			if s.Namespace != p.namespace && s.Namespace != p.leases {
 				faults = append(faults, fmt.Sprintf("a write into the namespace of somebody else: %v", s))
