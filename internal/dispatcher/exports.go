@@ -4,7 +4,6 @@
 package dispatcher
 
 import (
-	"context"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -45,15 +44,9 @@ func (e *exports) use(doc *registry.Document) {
 
 // replace puts a sender in use and ends the one before. mu is held.
 func (e *exports) replace(next *otlp.Sender) {
-	old := e.current.Swap(next)
-	if old == nil {
-		return
+	if old := e.current.Swap(next); old != nil {
+		endLater(&e.ending, old)
 	}
-	e.ending.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
-		defer cancel()
-		old.Shutdown(ctx)
-	})
 }
 
 // close ends sending, and waits for the last of it.

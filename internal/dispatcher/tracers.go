@@ -13,8 +13,17 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// lastSpans bounds the sending of what is queued when a tracer or a sender ends.
-const lastSpans = 3 * time.Second
+// lastWords bounds the sending of what is queued when a tracer or a sender ends.
+const lastWords = 3 * time.Second
+
+// endLater ends what has been replaced while others go on; group waits for it.
+func endLater(group *sync.WaitGroup, replaced interface{ Shutdown(ctx context.Context) }) {
+	group.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+		defer cancel()
+		replaced.Shutdown(ctx)
+	})
+}
 
 // Telemetry is where spans, audit records and metrics go unless the document names a collector.
 type Telemetry struct {
@@ -69,14 +78,9 @@ func (t *tracers) replace(url string, next *tracing.Tracer) {
 	old := t.current
 	t.url, t.current = url, next
 	t.dispatcher.pipeline.UseTracer(next)
-	if old == nil {
-		return
+	if old != nil {
+		endLater(&t.ending, old)
 	}
-	t.ending.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
-		defer cancel()
-		old.Shutdown(ctx)
-	})
 }
 
 // close ends tracing, and waits for the last spans.

@@ -5,6 +5,7 @@
 //
 // It owns which dialects are read (draft-04, -06, -07, 2019-09, 2020-12), and the limits that a schema and an instance must
 // keep so that compiling and validating stay cheap. The words in which a violation is told to a model are those of violation.
+// Compiling, bounding and validating share one graph of subschemas, and so are one package.
 // It reads no file and no network: a $ref that leaves the schema is refused, whatever its scheme.
 //
 // It is a pure engine, called by the manager and the dispatcher alike: no clock, no I/O, no logging. It must not import

@@ -11,6 +11,8 @@
 // Members that a schema neither declares nor describes by additionalProperties are nobody's promise: a new optional
 // parameter is no break, though a caller may have sent a member of that name before.
 //
+// It is one package because each keyword is judged by asking the same question of what stands below it.
+//
 // It is a pure engine, bounded in what it looks at: no clock, no I/O. It imports internal/schema and nothing else of this
 // project.
 package compare

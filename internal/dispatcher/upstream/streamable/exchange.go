@@ -38,7 +38,7 @@ const (
 	shortestDelay = 100 * time.Millisecond
 )
 
-// exchange posts a request. A JSON answer is read here, an event stream in a goroutine of its own.
+// Exchange posts a request. A JSON answer is read here, an event stream in a goroutine of its own.
 func (w *wire) Exchange(ctx context.Context, p *link.Call, message []byte) error {
 	headers, err := w.mirror(ctx, p)
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *stream) delay(failures int) time.Duration {
 	return max(shortestDelay, min(d, mostDelay))
 }
 
-// tell posts a notification or an answer of the client, which the server only accepts.
+// Tell posts a notification or an answer of the client, which the server only accepts.
 func (w *wire) Tell(ctx context.Context, message []byte) error {
 	limited, cancel := context.WithTimeout(ctx, w.StartTimeout)
 	defer cancel()

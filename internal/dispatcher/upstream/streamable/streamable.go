@@ -74,7 +74,7 @@ func (w *wire) modern() bool {
 	return info != nil && info.Era == upstream.Modern
 }
 
-// shut ends the session at the server, if it still knows it.
+// Shut ends the session at the server, if it still knows it.
 func (w *wire) Shut() {
 	if w.session.Load() == nil {
 		return
