@@ -79,7 +79,10 @@ func (l *Lock) Eventf(lease runtime.Object, kind, reason, message string, args .
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() && l.fence.close() {
-		l.lost <- record.HolderIdentity
+		select {
+		case l.lost <- record.HolderIdentity:
+		default: // it has been told before, and the process is about to end
+		}
 	}
 	return record, raw, err
 }
