@@ -4,6 +4,16 @@
 // Package dispatcher is the data plane of one server: it puts together the registry document, the way to the server, the
 // pipeline between, and the faces towards clients, the manager and the kubelet.
 //
+// The way of a call through the packages below:
+//
+//	edge, front, rest      HTTP towards clients: MCP in every revision, and REST
+//	session, stream        sessions up to 2025-11-25, and event streams that can be taken up again; subscription those of 2026-07-28
+//	requests               what a client asks, as all of these speak of it
+//	pipeline               its stages: limits, policy, the server, the record; listing what tools/list answers
+//	confirm, input, parking, features   what a person or a client is asked meanwhile
+//	audit, metrics, tracing, otlp       what is recorded and counted of it
+//	upstream               the server: pool (who owns a connection), link (what one is), a package for each transport, probe
+//
 // It owns their life: start, readiness, reload, drain, end. It reads no environment and no arguments, and never imports
 // Kubernetes, the API or the launcher: processes come through upstream.Spawner.
 package dispatcher
