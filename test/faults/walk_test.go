@@ -51,6 +51,7 @@ func object(kind, namespace string, spec specs.Object) *unstructured.Unstructure
 	o.SetGroupVersionKind(mcpv1alpha1.GroupVersion.WithKind(kind))
 	o.SetNamespace(namespace)
 	o.SetName(names[kind])
+	o.SetLabels(map[string]string{"example.com/key": "one"}) // for those who select
 	return o
 }
 

@@ -40,6 +40,7 @@ var contexts = []struct {
 	{"readinessProbe", Object{"container": Object{"readinessProbe": Object{"tcpPort": 8080}}}},
 	{"startupProbe", Object{"container": Object{"startupProbe": Object{"tcpPort": 8080}}}},
 	{"volumeMounts", Object{"pod": Object{"volumes": []any{Object{"name": "files", "emptyDir": Object{}}}}}},
+	{"volumeMounts[].name", Object{"pod": Object{"volumes": []any{Object{"name": "files", "emptyDir": Object{}}, Object{"name": "other", "emptyDir": Object{}}}}}},
 	{"egressTo", Object{"network": Object{"egress": "List", "egressTo": []any{Object{"cidr": "203.0.113.0/24"}}}}},
 	{"egressTo", Object{"network": Object{"egress": "List"}}},
 	{"network.egress", Object{"network": Object{"egressTo": []any{Object{"cidr": "203.0.113.0/24"}}}}},
@@ -54,6 +55,13 @@ var contexts = []struct {
 	{"trust", Object{"trust": Object{"state": "Trusted"}}},
 	{"fsGroupChangePolicy", Object{"pod": Object{"securityContext": Object{"fsGroup": 1000}}}},
 	{"confirm", Object{"gating": Object{"destructive": "Confirm"}}},
+	{"contract.", Object{"contract": Object{"version": "1.2.3"}}},
+	{"nodeSelectorTerms[].matchFields", Object{"pod": Object{"affinity": Object{"nodeAffinity": Object{"requiredDuringSchedulingIgnoredDuringExecution": Object{
+		"nodeSelectorTerms": []any{Object{"matchFields": []any{Object{"values": []any{"files"}}}}},
+	}}}}}},
+	{"preference.matchFields", Object{"pod": Object{"affinity": Object{"nodeAffinity": Object{"preferredDuringSchedulingIgnoredDuringExecution": []any{
+		Object{"preference": Object{"matchFields": []any{Object{"values": []any{"files"}}}}},
+	}}}}}},
 	{"deprecatedIn", Object{"contract": Object{"version": "1.2.3"}}},
 	{"audit.redact", Object{"audit": Object{"payloads": "All"}}},
 	{"matchLabelKeys", Object{"pod": Object{"topologySpreadConstraints": []any{Object{"labelSelector": Object{"matchLabels": Object{"example.com/key": "one"}}}}}}},

@@ -4,7 +4,7 @@
 package specs
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 )
 
@@ -48,7 +48,7 @@ func (l Leaf) Pairs(most int, try func(kind string, spec Object) error) ([]Pair,
 	}
 	out = append(out, others...)
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no two specs differ in it alone; of those with it, the last was refused: %w", last)
+		return nil, errors.Join(errors.New("no two specs differ in it alone"), last)
 	}
 	return out[:min(most, len(out))], nil
 }
