@@ -107,6 +107,9 @@ func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[
 		if err != nil {
 			return err
 		}
+		if err := r.Apply.removeForeign(ctx, live, cm); err != nil {
+			return err
+		}
 	}
 	for _, name := range names {
 		if _, needed := want[name]; needed {

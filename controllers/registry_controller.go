@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	corev1 "k8s.io/api/core/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -119,14 +118,4 @@ func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer
 		}
 	}
 	return nil
-}
-
-func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
-	return apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
-		kind:    "ConfigMap",
-		live:    &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
-		want:    want,
-		owned:   controlledBy[*corev1.ConfigMap](s),
-		extract: corev1ac.ExtractConfigMap,
-	})
 }

@@ -16,6 +16,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
@@ -40,6 +41,24 @@ var _ = Describe("The registry document", func() {
 		for _, rev := range doc.Revisions {
 			Expect(rev.Tools).To(BeEmpty())
 		}
+	})
+
+	It("is rid of what somebody puts beside it, which dispatchers would read before it", func() {
+		w.create(w.server("files"))
+		w.settle()
+		key := client.ObjectKey{Namespace: w.namespace, Name: render.RegistryName("files")}
+		cm := &corev1.ConfigMap{}
+		Expect(kubectl.Get(w.ctx, key, cm)).To(Succeed())
+		cm.Data[shard.RootFile] = cm.Data[registry.FileName]
+		cm.BinaryData = map[string][]byte{shard.File(0): []byte("theirs")}
+		Expect(kubectl.Update(w.ctx, cm)).To(Succeed())
+		w.settle()
+		Expect(kubectl.Get(w.ctx, key, cm)).To(Succeed())
+		Expect(cm.BinaryData).To(BeEmpty())
+		Expect(cm.Data).NotTo(HaveKey(shard.RootFile))
+		before := w.writes.count()
+		w.settle()
+		Expect(w.writes.since(before)).To(BeEmpty())
 	})
 
 	It("rises by one with each change of its content, and by none without", func() {

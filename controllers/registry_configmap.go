@@ -1,0 +1,79 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// applyConfigMap writes one ConfigMap of a server's document, which is ours as a whole.
+func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
+	live := &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)}
+	err := apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
+		kind:    "ConfigMap",
+		live:    live,
+		want:    want,
+		owned:   controlledBy[*corev1.ConfigMap](s),
+		extract: corev1ac.ExtractConfigMap,
+	})
+	if err != nil {
+		return err
+	}
+	return r.Apply.removeForeign(ctx, live, want)
+}
+
+// removeForeign takes out of a ConfigMap of ours the files that somebody else has put beside ours: an apply leaves them where they
+// are, and who reads it would begin at one that has the name of a root. Dispatchers would enforce it.
+func (a *Applier) removeForeign(ctx context.Context, live *corev1.ConfigMap, want *corev1ac.ConfigMapApplyConfiguration) error {
+	ours, err := corev1ac.ExtractConfigMap(live, render.FieldOwner)
+	if err != nil {
+		return fmt.Errorf("reading what was applied to ConfigMap %s: %w", live.Name, err)
+	}
+	patch := map[string]any{}
+	for part, files := range map[string]map[string]any{
+		"data":       nulls(live.Data, ours.Data, want.Data),
+		"binaryData": nulls(live.BinaryData, ours.BinaryData, want.BinaryData),
+	} {
+		if len(files) > 0 {
+			patch[part] = files
+		}
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	patch["metadata"] = map[string]any{"uid": live.UID}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("taking foreign files out of ConfigMap %s: %w", live.Name, err)
+	}
+	err = a.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, body), client.FieldOwner(render.FieldOwner))
+	if err != nil {
+		return fmt.Errorf("taking foreign files out of ConfigMap %s: %w", live.Name, err)
+	}
+	return nil
+}
+
+// nulls is a merge patch that takes out of all what is in neither of ours.
+func nulls[V any](all map[string]V, ours ...map[string]V) map[string]any {
+	out := map[string]any{}
+	for file := range all {
+		out[file] = nil
+	}
+	for _, files := range ours {
+		for file := range files {
+			delete(out, file)
+		}
+	}
+	return out
+}
