@@ -32,19 +32,14 @@ func (h *Hub) Changed(key prober.Key) {
 	}
 }
 
-// always waits as long for every request.
-func always(wait time.Duration) func(reconcile.Request) time.Duration {
-	return func(reconcile.Request) time.Duration { return wait }
-}
-
 // source feeds a controller with the requests that requests makes of a server, each after wait.
-func (h *Hub) source(wait func(reconcile.Request) time.Duration, requests func(context.Context, prober.Key) []reconcile.Request) source.Source {
+func (h *Hub) source(wait time.Duration, requests func(context.Context, prober.Key) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.subs = append(h.subs, func(key prober.Key) {
 			for _, req := range requests(ctx, key) {
-				queue.AddAfter(req, wait(req))
+				queue.AddAfter(req, wait)
 			}
 		})
 		return nil

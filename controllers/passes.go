@@ -4,11 +4,7 @@
 package controllers
 
 import (
-	"context"
 	"sync"
-	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"toolgate.dev/toolgate/controllers/prober"
 )
@@ -52,50 +48,4 @@ func (p *Passes) await(key prober.Key) bool {
 	}
 	p.running[key] = true
 	return true
-}
-
-// share is how much longer than it takes to compute something over a whole namespace it is left alone: among thousands of servers
-// that come up, it is a tenth of a worker's time and no more. slowest bounds that.
-const (
-	share   = 10
-	slowest = 10 * time.Second
-)
-
-// pace says how long what is computed over a whole namespace waits for more to come, by how long it took last. It is safe for
-// concurrent use.
-type pace struct {
-	mu   sync.Mutex
-	last map[reconcile.Request]time.Duration
-}
-
-func (p *pace) wait(req reconcile.Request) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return min(max(gathering, share*p.last[req]), slowest)
-}
-
-// took is called with what a reconcile took; one that was quick is not remembered.
-func (p *pace) took(req reconcile.Request, d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if share*d <= gathering {
-		delete(p.last, req)
-		return
-	}
-	if p.last == nil {
-		p.last = map[reconcile.Request]time.Duration{}
-	}
-	p.last[req] = d
-}
-
-// paced is a reconciler whose times are kept.
-type paced struct {
-	reconcile.Reconciler
-	pace *pace
-}
-
-func (p paced) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	began := time.Now()
-	defer func() { p.pace.took(req, time.Since(began)) }()
-	return p.Reconciler.Reconcile(ctx, req)
 }

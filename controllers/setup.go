@@ -173,7 +173,7 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
-		WatchesRawSource(r.written.source(always(settle), requestFor)).
+		WatchesRawSource(r.written.source(settle, requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
 }
 
@@ -192,7 +192,7 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 		Owns(&corev1.ConfigMap{}).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
-		WatchesRawSource(r.written.source(always(settle), requestFor)).
+		WatchesRawSource(r.written.source(settle, requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
 }
 
@@ -203,30 +203,28 @@ func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
 		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
 		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(always(0), requestFor))
+		WatchesRawSource(r.Hub.source(0, requestFor))
 }
 
 func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
-	p := &pace{}
-	index := gathered(toIndex, p)
+	index := gathered(toIndex)
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
 		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, index).
 		Watches(&corev1.ConfigMap{}, index, builder.WithPredicates(onlyIndex())).
-		Complete(paced{r.Index, p})
+		Complete(r.Index)
 }
 
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
-	p := &pace{}
-	all := gathered(allRuleSets(r.RuleSet.Gather), p)
+	all := gathered(allRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
 		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
 		Watches(&mcpv1alpha1.MCPTool{}, all).
 		Watches(&corev1.ConfigMap{}, all).
 		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
-		WatchesRawSource(r.Hub.source(p.wait, func(ctx context.Context, key prober.Key) []reconcile.Request {
+		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
 			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
-		Complete(paced{reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet), p})
+		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet))
 }

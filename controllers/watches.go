@@ -29,7 +29,7 @@ import (
 // tools would otherwise be a hundred documents.
 const settle = 100 * time.Millisecond
 
-// gathering is how long what is computed over a whole namespace waits at least for more to come: an index of thousands of tools, or the
+// gathering is how long what is computed over a whole namespace waits for more to come: an index of thousands of tools, or the
 // status of a RuleSet that reaches thousands of servers, would otherwise be computed anew for each of them.
 const gathering = 250 * time.Millisecond
 
@@ -126,10 +126,10 @@ func settled(passes *Passes) handler.EventHandler {
 }
 
 // gathered passes all events of a while on as one.
-func gathered(mapped handler.MapFunc, p *pace) handler.EventHandler {
+func gathered(mapped handler.MapFunc) handler.EventHandler {
 	enqueue := func(ctx context.Context, o client.Object, q queue) {
 		for _, req := range mapped(ctx, o) {
-			q.AddAfter(req, p.wait(req))
+			q.AddAfter(req, gathering)
 		}
 	}
 	return handler.Funcs{

@@ -196,7 +196,7 @@ func (s *scale) change(times int) cost {
 	s.t.Helper()
 	var all []cost
 	for i := range times {
-		idle := s.measure(func() time.Time { s.idle(time.Minute); return time.Now() })
+		idle := s.measure(func() time.Time { s.idle(patienceFor(0)); return time.Now() })
 		c := s.measure(func() time.Time {
 			p := person{s.Rig, s.namespaces[0]}
 			err := edit(s.t.Context(), p, &mcpv1alpha1.MCPServer{}, fmt.Sprintf("server-%04d", i), func(o *mcpv1alpha1.MCPServer) {
@@ -205,7 +205,7 @@ func (s *scale) change(times int) cost {
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			return s.comeUp(time.Minute)
+			return s.comeUp(patienceFor(0))
 		})
 		// What it does anyway, such as asking all pods, does not count.
 		c.cpu -= time.Duration(float64(idle.cpu) * float64(c.wall) / float64(idle.wall))
