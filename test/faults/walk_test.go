@@ -65,7 +65,7 @@ type walkers struct {
 	// report tells of a difference; the other walks go on.
 	report func(format string, args ...any)
 
-	transitions, compared, refused, differing atomic.Int64
+	walks, transitions, compared, refused, differing atomic.Int64
 	// bad are states that the manager refused, healed those of them after which the next valid spec was as a fresh one.
 	bad, healed atomic.Int64
 }
@@ -164,7 +164,8 @@ func TestSpecWalk(t *testing.T) {
 		if !inPart(t, number) {
 			continue
 		}
-		walk := &walk{walkers: w, number: number, walks: walks, random: dice(uint64(4_000 + number)), steps: sized(t, 2, 15, 20)}
+		walk := &walk{walkers: w, name: fmt.Sprintf("PART=%d/%d", number+1, walks), random: dice(uint64(4_000 + number)), steps: sized(t, 2, 15, 20)}
+		w.walks.Add(1)
 		group.Go(func() error { return walk.run(t.Context()) })
 	}
 	if err := group.Wait(); err != nil {
@@ -175,19 +176,19 @@ func TestSpecWalk(t *testing.T) {
 	}
 	figures(t, began, "%d of %d leaf fields with %d changes, %d transitions in %d walks (%d more refused by admission): "+
 		"%d states compared with a fresh object, %d refused by the manager of which %d healed, %d differences",
-		len(leaves)-len(without), len(leaves), len(w.changes), w.transitions.Load(), walks, w.refused.Load(),
+		len(leaves)-len(without), len(leaves), len(w.changes), w.transitions.Load(), w.walks.Load(), w.refused.Load(),
 		w.compared.Load(), w.bad.Load(), w.healed.Load(), w.differing.Load())
 }
 
 // walk is one namespace on its way.
 type walk struct {
 	*walkers
-	// number of so many walks.
-	number, walks int
-	random        *rand.Rand
-	steps         int
-	namespace     string
-	specs         trio
+	// name is what replays it.
+	name      string
+	random    *rand.Rand
+	steps     int
+	namespace string
+	specs     trio
 	// path is what was done so far.
 	path []string
 	// good are the specs of the last state that was as it should be, running what it ran, and since the steps after it.
@@ -222,7 +223,7 @@ func (w *walk) run(ctx context.Context) error {
 		}
 		if err := w.compare(ctx); err != nil {
 			w.differing.Add(1)
-			w.report("PART=%d/%d, after %s: %v", w.number+1, w.walks, strings.Join(w.path, ", "), err)
+			w.report("%s, after %s: %v", w.name, strings.Join(w.path, ", "), err)
 			if err := w.depart(ctx); err != nil {
 				return err
 			}

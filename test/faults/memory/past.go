@@ -98,7 +98,8 @@ func (m Memory) Judge(past *Past, before Memory) error {
 	}
 	if before.server != nil && len(known) < most {
 		for _, r := range before.server.Status.Revisions {
-			if !slices.Contains(m.server.Status.Revisions, r) {
+			// One that had not listed anything may have done so since.
+			if !m.remembers(r.Name) || r.FirstCatalogueDigest != "" && !slices.Contains(m.server.Status.Revisions, r) {
 				wrong = append(wrong, fmt.Errorf("the server has forgotten %+v, or remembers it otherwise", r))
 			}
 		}
@@ -118,6 +119,11 @@ func (m Memory) judgeTool(past *Past, tool, before *mcpv1alpha1.MCPTool, current
 	lists := past.digest(current, name)
 	if render.Pinning(m.server) == mcpv1alpha1.PinningPerRevision && !m.silent() && lists != "" && pinOf(tool, current) == "" {
 		wrong = append(wrong, fmt.Errorf("tool %s has no pin of revision %s, which lists it", name, current))
+	}
+	for _, digest := range tool.Status.ContractBroken {
+		if !past.had(name, digest) {
+			wrong = append(wrong, fmt.Errorf("tool %s has %s among what breaks its contract, which it never was", name, digest))
+		}
 	}
 	if c := tool.Status.Change; c != nil && c.From != "" && !past.had(name, c.From) {
 		wrong = append(wrong, fmt.Errorf("tool %s has a change from %s, which it never was", name, c.From))
