@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -166,7 +167,7 @@ func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tool
 	if err != nil {
 		return nil, err
 	}
-	doc, err := r.Library.Document(render.DocumentInput{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions, Replicas: d.replicas})
+	doc, err := r.Library.Document(document.Input{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions, Replicas: d.replicas})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // Gatherer reads what decisions are made of. Lists come sorted by name, and are the cache's own: nobody may write to what is in them.
@@ -201,8 +202,8 @@ func (g *Gatherer) written(ctx context.Context, s *mcpv1alpha1.MCPServer, known 
 }
 
 // documentInput is what the server's document is rendered from.
-func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (render.DocumentInput, error) {
-	in := render.DocumentInput{Server: s, Revisions: revisionsOf(pods), Replicas: decide.Replicas(d)}
+func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (document.Input, error) {
+	in := document.Input{Server: s, Revisions: revisionsOf(pods), Replicas: decide.Replicas(d)}
 	var err error
 	if in.Tools, err = g.tools(ctx, keyOf(s)); err != nil {
 		return in, err

@@ -19,6 +19,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/index"
 )
 
 // IndexReconciler writes the index of a namespace. Requests name the ConfigMap.
@@ -58,7 +59,7 @@ func (r *IndexReconciler) render(ctx context.Context, namespace string, servers 
 	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
-	index, err := render.NewIndex(servers, tools.Items)
+	content, err := index.New(servers, tools.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +67,11 @@ func (r *IndexReconciler) render(ctx context.Context, namespace string, servers 
 	if err != nil {
 		return nil, err
 	}
-	want, err := render.IndexConfigMaps(namespace, index, sharded)
+	want, err := index.ConfigMaps(namespace, content, sharded)
 	if err != nil {
 		return nil, err
 	}
-	if message := render.IndexError(want[render.IndexName]); message != "" {
+	if message := index.Error(want[render.IndexName]); message != "" {
 		log.FromContext(ctx).Info("The index of the namespace is not written", "reason", message)
 	}
 	return want, nil
@@ -78,7 +79,7 @@ func (r *IndexReconciler) render(ctx context.Context, namespace string, servers 
 
 // sharded says whether the index of a namespace is in shards now.
 func (r *IndexReconciler) sharded(ctx context.Context, namespace string) (bool, error) {
-	for _, name := range render.IndexNames()[1:] {
+	for _, name := range index.Names()[1:] {
 		var cm corev1.ConfigMap
 		err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &cm)
 		switch {
@@ -93,7 +94,7 @@ func (r *IndexReconciler) sharded(ctx context.Context, namespace string) (bool, 
 
 // apply writes shards before the root that names them, and takes back what is not needed after it.
 func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[string]*corev1ac.ConfigMapApplyConfiguration) error {
-	names := render.IndexNames()
+	names := index.Names()
 	for _, name := range append(slices.Clone(names[1:]), names[0]) {
 		cm, needed := want[name]
 		if !needed {

@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
@@ -41,7 +42,7 @@ func runManagerAs(w *world, config *rest.Config, leases string) (stop func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	mgr, err := process.New(ctx, counted, process.Options{
 		Controllers: controllers.Options{
-			Platform:           render.Platform{Image: "toolgate.dev/toolgate:test"},
+			Platform:           workload.Platform{Image: "toolgate.dev/toolgate:test"},
 			PodURL:             w.dispatchers.URLOf,
 			SkipNameValidation: true,
 		},

@@ -17,6 +17,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/index"
 )
 
 // document is the encoded registry document of a server, in one piece.
@@ -94,7 +95,7 @@ func (w *world) index() []string {
 	GinkgoHelper()
 	var cm corev1.ConfigMap
 	Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: render.IndexName}, &cm)).To(Succeed())
-	var index render.Index
+	var index index.Index
 	Expect(json.Unmarshal([]byte(cm.Data[render.IndexKey]), &index)).To(Succeed())
 	names := []string{}
 	for _, s := range index.Servers {

@@ -16,6 +16,7 @@ import (
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // RegistryReconciler writes the registry document of each server, and makes kubelets bring it into the pods.
@@ -58,7 +59,7 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 
 // write brings the ConfigMaps up to date and gives the document that is in them, and why it is not the one that was asked for.
 // Where they could not be written, it gives none.
-func (r *RegistryReconciler) write(ctx context.Context, in render.DocumentInput, pods []decide.Pod) (library.Held, decide.Refusal, error) {
+func (r *RegistryReconciler) write(ctx context.Context, in document.Input, pods []decide.Pod) (library.Held, decide.Refusal, error) {
 	files, newest, err := r.next(ctx, in, pods)
 	if err == nil {
 		err = r.apply(ctx, in.Server, files)
@@ -74,7 +75,7 @@ func (r *RegistryReconciler) write(ctx context.Context, in render.DocumentInput,
 }
 
 // next gives the files as they should be, and the document that they are made of.
-func (r *RegistryReconciler) next(ctx context.Context, in render.DocumentInput, pods []decide.Pod) (shard.Files, *library.Document, error) {
+func (r *RegistryReconciler) next(ctx context.Context, in document.Input, pods []decide.Pod) (shard.Files, *library.Document, error) {
 	newest, err := r.Library.Document(in)
 	if err != nil {
 		return nil, nil, err
@@ -104,11 +105,11 @@ func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer
 		if shard.Same(live, data) {
 			data = live // compressed by another release: the text is what counts
 		}
-		if err := r.applyConfigMap(ctx, s, render.ShardConfigMap(s, file, data)); err != nil {
+		if err := r.applyConfigMap(ctx, s, document.ShardConfigMap(s, file, data)); err != nil {
 			return err
 		}
 	}
-	if err := r.applyConfigMap(ctx, s, render.RegistryConfigMap(s, files)); err != nil {
+	if err := r.applyConfigMap(ctx, s, document.ConfigMap(s, files)); err != nil {
 		return err
 	}
 	for _, file := range unneeded {

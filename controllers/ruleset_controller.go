@@ -12,7 +12,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -40,7 +40,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		set, reaches := render.SetFor(rs, &servers[i], tools, broken)
+		set, reaches := document.SetFor(rs, &servers[i], tools, broken)
 		if !reaches || !servers[i].DeletionTimestamp.IsZero() {
 			continue
 		}

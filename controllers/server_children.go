@@ -24,6 +24,7 @@ import (
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // applyChildren runs the steps in their order; the first refusal ends them.
@@ -47,7 +48,7 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 }
 
 func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	if render.ServiceAccountName(s) != s.Name {
+	if workload.ServiceAccountName(s) != s.Name {
 		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
 	}
 	if s.Spec.Pod.ServiceAccountName != "" {
@@ -57,7 +58,7 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 	return apply(ctx, r.Apply, child[*corev1.ServiceAccount, *corev1ac.ServiceAccountApplyConfiguration]{
 		kind:    "ServiceAccount",
 		live:    &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
-		want:    render.ServiceAccount(s),
+		want:    workload.ServiceAccount(s),
 		owned:   controlledBy[*corev1.ServiceAccount](s),
 		extract: corev1ac.ExtractServiceAccount,
 	})
@@ -72,7 +73,7 @@ func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPSer
 	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
 		kind:    "Service",
 		live:    &corev1.Service{ObjectMeta: named(s, name)},
-		want:    render.Peers(s),
+		want:    workload.Peers(s),
 		owned:   controlledBy[*corev1.Service](s),
 		extract: corev1ac.ExtractService,
 	})
@@ -86,7 +87,7 @@ func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1al
 	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget, *policyv1ac.PodDisruptionBudgetApplyConfiguration]{
 		kind:    "PodDisruptionBudget",
 		live:    &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
-		want:    render.PodDisruptionBudget(s),
+		want:    workload.PodDisruptionBudget(s),
 		owned:   controlledBy[*policyv1.PodDisruptionBudget](s),
 		extract: policyv1ac.ExtractPodDisruptionBudget,
 	})
@@ -96,14 +97,14 @@ func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPS
 	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
 		kind:    "Service",
 		live:    &corev1.Service{ObjectMeta: named(s, s.Name)},
-		want:    render.Service(s),
+		want:    workload.Service(s),
 		owned:   controlledBy[*corev1.Service](s),
 		extract: corev1ac.ExtractService,
 	})
 }
 
 func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	want, err := render.NetworkPolicy(s, r.Platform)
+	want, err := workload.NetworkPolicy(s, r.Platform)
 	if err != nil {
 		return err
 	}
@@ -149,12 +150,12 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 
 // inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and
 // the server's turn has not come.
-func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live render.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
-	want, err := render.Deployment(s, r.Platform, live)
+func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
+	want, err := workload.Deployment(s, r.Platform, live)
 	if err != nil {
 		return nil, "", err
 	}
-	inputs, err := render.PodInputs(s, live)
+	inputs, err := workload.PodInputs(s, live)
 	if err != nil {
 		return nil, "", err
 	}
@@ -185,12 +186,12 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 // live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec
 // says so: before our own field owner lets go of it,
 // another one takes it as it is. An autoscaler that changes it in between is no harm: the two then disagree, and we come again.
-func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (render.Live, error) {
+func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
 	d, pods, err := r.Gather.running(ctx, s)
 	if err != nil {
-		return render.Live{}, err
+		return workload.Live{}, err
 	}
-	live, err := render.LiveOf(d)
+	live, err := workload.LiveOf(d)
 	if err != nil {
 		return live, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
 	}
@@ -199,11 +200,11 @@ func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 		return live, err
 	}
 	live.References, live.Changed = decide.References(live.References, revision, pods)
-	replicas := render.ScaleOf(s, live).HandOver
+	replicas := workload.ScaleOf(s, live).HandOver
 	if replicas == nil {
 		return live, nil
 	}
-	err = r.Apply.Client.Apply(ctx, render.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
+	err = r.Apply.Client.Apply(ctx, workload.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
 	if err != nil {
 		return live, fmt.Errorf("handing over the replicas of Deployment %s: %w", s.Name, err)
 	}

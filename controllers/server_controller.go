@@ -16,6 +16,8 @@ import (
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // refusedRetry is between attempts at what a user must put right where nothing that is watched tells that it was: an object
@@ -29,7 +31,7 @@ type ServerReconciler struct {
 	Status   *StatusWriter
 	Library  *library.Library
 	Waves    *waves.Gate
-	Platform render.Platform
+	Platform workload.Platform
 	Clock    clock.PassiveClock
 }
 
@@ -84,7 +86,7 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if err != nil {
 		return in, err
 	}
-	in.Tools, in.MissingRuleSets = asked.Tools, render.MissingRuleSets(s, nil, names(asked.RuleSets))
+	in.Tools, in.MissingRuleSets = asked.Tools, document.MissingRuleSets(s, nil, names(asked.RuleSets))
 	held, err := r.Gather.written(ctx, s, r.Library)
 	if err != nil || held.Digest == "" {
 		return in, err

@@ -33,6 +33,7 @@ import (
 	"toolgate.dev/toolgate/controllers/retry"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Reporter is the name under which events are written.
@@ -46,7 +47,7 @@ const patience = time.Minute
 
 // Options set up the controllers. The zero value of all but Platform is what a cluster needs.
 type Options struct {
-	Platform render.Platform
+	Platform workload.Platform
 	// MaxUpgrading is how many servers a new release of Toolgate restarts at a time; 0 means waves.DefaultMax.
 	MaxUpgrading int
 	// PodURL is where the state of a pod is; nil means its address and the dispatcher's admin port.

@@ -23,6 +23,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/index"
 )
 
 // settle is how long a status may wait to be taken up where each of many tools brings the next: a catalogue of a hundred
@@ -172,5 +173,5 @@ func cameOrWent() predicate.Predicate {
 
 // onlyIndex passes the index of a namespace alone, with its shards.
 func onlyIndex() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return slices.Contains(render.IndexNames(), o.GetName()) })
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return slices.Contains(index.Names(), o.GetName()) })
 }

@@ -34,6 +34,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
@@ -108,7 +109,7 @@ func (w *world) start() {
 		Client: c.GetClient(), Live: c.GetAPIReader(),
 		Status: &controllers.StatusWriter{Client: c.GetClient(), Events: w.events},
 	}, controllers.Options{
-		Platform: render.Platform{Image: w.release, ManagerNamespace: "toolgate-system"}, MaxUpgrading: w.maxUpgrading,
+		Platform: workload.Platform{Image: w.release, ManagerNamespace: "toolgate-system"}, MaxUpgrading: w.maxUpgrading,
 		Clock: steppedClock{w.clock},
 	})
 	// Polling has a clock of its own, so that specs can poll without letting time pass.

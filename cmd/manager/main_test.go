@@ -21,7 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/controllers/waves"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 func TestParse(t *testing.T) {
@@ -64,7 +64,7 @@ func TestOptionsReachTheManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := process.Options{
-		Controllers:    controllers.Options{Platform: render.Platform{Image: "x:1", ManagerNamespace: "own"}, MaxUpgrading: waves.DefaultMax},
+		Controllers:    controllers.Options{Platform: workload.Platform{Image: "x:1", ManagerNamespace: "own"}, MaxUpgrading: waves.DefaultMax},
 		Namespaces:     []string{"a", "b"},
 		LeaseNamespace: "own",
 		MetricsAddress: "127.0.0.1:8080", MetricsSecure: true,
@@ -97,7 +97,7 @@ func installedArgs(t *testing.T) []string {
 func TestDispatchersLetTheInstalledManagerIn(t *testing.T) {
 	var d appsv1.Deployment
 	installed(t, &d, "manager", "deployment.yaml")
-	for k, v := range render.ManagerLabels() {
+	for k, v := range workload.ManagerLabels() {
 		if d.Spec.Template.Labels[k] != v {
 			t.Errorf("label %s of the manager's pods is %q, NetworkPolicies select %q", k, d.Spec.Template.Labels[k], v)
 		}

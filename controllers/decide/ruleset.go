@@ -15,7 +15,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide/admission"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -77,7 +77,7 @@ func (d *RuleSetInput) NextLook(list []metav1.Condition) time.Time {
 }
 
 func (d *RuleSetInput) accepted() verdict {
-	if message := render.SelectorError(d.RuleSet); message != "" {
+	if message := document.SelectorError(d.RuleSet); message != "" {
 		return no(mcpv1alpha1.ReasonInvalidSelector, message)
 	}
 	if d.RuleSet.Spec.Format == mcpv1alpha1.RuleFormatSHACL {

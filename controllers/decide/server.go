@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Refusal is a reason why the spec can't be carried out; the zero value is none.
@@ -147,7 +148,7 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 func (d *ServerInput) waiting() string {
 	for i := range d.Pods {
 		p := &d.Pods[i]
-		sources := render.VolumeSources(d.Server)
+		sources := workload.VolumeSources(d.Server)
 		if len(sources) > 0 && p.DeletionTimestamp.IsZero() && conditionFalse(p.Pod, corev1.PodReadyToStartContainers) {
 			return fmt.Sprintf("pod %s waits for its volumes or network; its volumes need %s to exist", p.Name, atMost(sources))
 		}

@@ -74,13 +74,13 @@ func (d *ToolInput) definitions() admission.Tool {
 func (d *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
 	var a catalog.Annotations
 	if o != nil && o.Annotations != nil {
-		a.ReadOnly, a.Destructive = render.Hint(o.Annotations.ReadOnly), render.Hint(o.Annotations.Destructive)
-		a.Idempotent, a.OpenWorld = render.Hint(o.Annotations.Idempotent), render.Hint(o.Annotations.OpenWorld)
+		a.ReadOnly, a.Destructive = o.Annotations.ReadOnly.Bool(), o.Annotations.Destructive.Bool()
+		a.Idempotent, a.OpenWorld = o.Annotations.Idempotent.Bool(), o.Annotations.OpenWorld.Bool()
 	}
 	h := d.Tool.Spec.Hints
 	overrides := catalog.Hints{
-		ReadOnly: render.Hint(h.ReadOnly), Destructive: render.Hint(h.Destructive),
-		Idempotent: render.Hint(h.Idempotent), OpenWorld: render.Hint(h.OpenWorld),
+		ReadOnly: h.ReadOnly.Bool(), Destructive: h.Destructive.Bool(),
+		Idempotent: h.Idempotent.Bool(), OpenWorld: h.OpenWorld.Bool(),
 	}
 	safe := d.Server != nil && d.Server.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe
 	return catalog.Effective(a, overrides, safe)

@@ -16,7 +16,7 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -47,7 +47,7 @@ type rendering struct {
 
 // Document renders what the objects of a server ask for. Of each server the last one is remembered, because one change wakes
 // several reconcilers that each need it. in.Broken is filled in here.
-func (l *Library) Document(in render.DocumentInput) (*Document, error) {
+func (l *Library) Document(in document.Input) (*Document, error) {
 	inputs, err := inputsOf(in)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (l *Library) Document(in render.DocumentInput) (*Document, error) {
 	l.mu.Unlock()
 	asked.once.Do(func() {
 		in.Broken = l.broken(in.RuleSets)
-		doc, err := render.Document(in)
+		doc, err := document.Render(in)
 		if err != nil {
 			asked.err = fmt.Errorf("rendering the registry document: %w", err)
 			return
@@ -79,7 +79,7 @@ func (l *Library) Document(in render.DocumentInput) (*Document, error) {
 
 // inputsOf names all that a document depends on without going through it. Of a server and of a set that is identity, spec and
 // labels: their status changes with every document. Of a tool the status counts.
-func inputsOf(in render.DocumentInput) ([sha256.Size]byte, error) {
+func inputsOf(in document.Input) ([sha256.Size]byte, error) {
 	type version struct {
 		UID        types.UID
 		Name       string

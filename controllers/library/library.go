@@ -11,7 +11,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/prober"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -57,7 +57,7 @@ func (l *Library) RuleErrors(rs *mcpv1alpha1.RuleSet) []rules.RuleError {
 	if ok && known.generation == rs.Generation {
 		return known.errors
 	}
-	_, errs := rules.Compile(render.RuleSet(rs))
+	_, errs := rules.Compile(document.RuleSet(rs))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sets) >= maxSets {
@@ -81,7 +81,7 @@ func (l *Library) broken(sets []mcpv1alpha1.RuleSet) map[string]string {
 
 // Broken says why a RuleSet denies what it governs, or "".
 func (l *Library) Broken(rs *mcpv1alpha1.RuleSet) string {
-	if message := render.SelectorError(rs); message != "" {
+	if message := document.SelectorError(rs); message != "" {
 		return message
 	}
 	return decide.ErrorText(l.RuleErrors(rs))

@@ -20,14 +20,14 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
 var key = prober.Key{Namespace: "demo", Name: "files"}
 
 // input is a server with two tools and two sets, of which one does not compile.
-func input() render.DocumentInput {
+func input() document.Input {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name), Generation: 1, ResourceVersion: "1"}
 	}
@@ -50,13 +50,13 @@ func input() render.DocumentInput {
 		ObjectMeta: meta("files"),
 		Spec:       mcpv1alpha1.MCPServerSpec{Container: &mcpv1alpha1.Container{Image: "files:1", Command: []string{"files"}}},
 	}
-	return render.DocumentInput{
+	return document.Input{
 		Server: s, Tools: []mcpv1alpha1.MCPTool{tool("read"), tool("write")},
 		RuleSets: []mcpv1alpha1.RuleSet{set("broken", "args.("), set("sound", "false")}, Revisions: []string{"aaa"},
 	}
 }
 
-func document(t *testing.T, l *library.Library, in render.DocumentInput) *library.Document {
+func render(t *testing.T, l *library.Library, in document.Input) *library.Document {
 	t.Helper()
 	doc, err := l.Document(in)
 	if err != nil {
@@ -101,23 +101,23 @@ func TestEqualInputsAreRenderedOnce(t *testing.T) {
 }
 
 func TestEachChangeIsRendered(t *testing.T) {
-	for name, change := range map[string]func(*render.DocumentInput){
-		"a field of the server's spec":        func(in *render.DocumentInput) { in.Server.Generation++ },
-		"a label of the server":               func(in *render.DocumentInput) { in.Server.Labels = map[string]string{"tier": "prod"} },
-		"another server of the same name":     func(in *render.DocumentInput) { in.Server.UID = "again" },
-		"something of a tool":                 func(in *render.DocumentInput) { in.Tools[0].ResourceVersion = "2" },
-		"a tool that has gone":                func(in *render.DocumentInput) { in.Tools = in.Tools[1:] },
-		"a rule":                              func(in *render.DocumentInput) { in.RuleSets[1].Generation++ },
-		"a set that was deleted and is again": func(in *render.DocumentInput) { in.RuleSets[1].UID = "again" },
-		"a set that has gone":                 func(in *render.DocumentInput) { in.RuleSets = in.RuleSets[:1] },
-		"a pod of another revision":           func(in *render.DocumentInput) { in.Revisions = append(in.Revisions, "bbb") },
+	for name, change := range map[string]func(*document.Input){
+		"a field of the server's spec":        func(in *document.Input) { in.Server.Generation++ },
+		"a label of the server":               func(in *document.Input) { in.Server.Labels = map[string]string{"tier": "prod"} },
+		"another server of the same name":     func(in *document.Input) { in.Server.UID = "again" },
+		"something of a tool":                 func(in *document.Input) { in.Tools[0].ResourceVersion = "2" },
+		"a tool that has gone":                func(in *document.Input) { in.Tools = in.Tools[1:] },
+		"a rule":                              func(in *document.Input) { in.RuleSets[1].Generation++ },
+		"a set that was deleted and is again": func(in *document.Input) { in.RuleSets[1].UID = "again" },
+		"a set that has gone":                 func(in *document.Input) { in.RuleSets = in.RuleSets[:1] },
+		"a pod of another revision":           func(in *document.Input) { in.Revisions = append(in.Revisions, "bbb") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := library.New()
-			before := document(t, l, input())
+			before := render(t, l, input())
 			in := input()
 			change(&in)
-			if document(t, l, in) == before {
+			if render(t, l, in) == before {
 				t.Error("the old document was given")
 			}
 		})
@@ -127,7 +127,7 @@ func TestEachChangeIsRendered(t *testing.T) {
 // TestNothingElseCounts holds the key to what rendering reads: what the key leaves out must not be in the document.
 func TestNothingElseCounts(t *testing.T) {
 	in := input()
-	before := encoded(t, document(t, library.New(), input()))
+	before := encoded(t, render(t, library.New(), input()))
 	in.Server.ResourceVersion, in.Server.Annotations = "2", map[string]string{"a": "b"}
 	in.Server.Finalizers, in.Server.OwnerReferences = []string{"f"}, []metav1.OwnerReference{{Name: "o", UID: "o"}}
 	in.Server.Status = mcpv1alpha1.MCPServerStatus{
@@ -140,28 +140,28 @@ func TestNothingElseCounts(t *testing.T) {
 		rs.ResourceVersion, rs.Labels, rs.Annotations = "2", map[string]string{"a": "b"}, map[string]string{"a": "b"}
 		rs.Status = mcpv1alpha1.RuleSetStatus{RuleErrors: []mcpv1alpha1.RuleError{{Message: "m"}}, MatchedServers: new(int32(7))}
 	}
-	if diff := cmp.Diff(string(before), string(encoded(t, document(t, library.New(), in)))); diff != "" {
+	if diff := cmp.Diff(string(before), string(encoded(t, render(t, library.New(), in)))); diff != "" {
 		t.Errorf("the document depends on more than the library goes by (-want +got):\n%s", diff)
 	}
 }
 
 func TestBrokenSetsDenyWhatTheyGovern(t *testing.T) {
 	in := input()
-	doc := document(t, library.New(), in)
+	doc := render(t, library.New(), in)
 	broken := doc.BrokenSets()
 	if len(broken) != 1 || broken[0].Name() != "broken" || !strings.Contains(broken[0].Broken(), "rule one, field when") {
 		t.Errorf("broken are %v", broken)
 	}
 	in.RuleSets[0].Generation++
 	in.RuleSets[0].Spec.Enforcement = mcpv1alpha1.EnforcementAudit
-	if broken := document(t, library.New(), in).BrokenSets(); len(broken) != 0 {
+	if broken := render(t, library.New(), in).BrokenSets(); len(broken) != 0 {
 		t.Errorf("a set in Audit denies something: %v", broken)
 	}
 }
 
 func TestTheNextSequence(t *testing.T) {
 	l := library.New()
-	doc := document(t, l, input())
+	doc := render(t, l, input())
 	other := input()
 	other.Server.Generation++
 	other.Server.Spec.Description = "another"
@@ -174,7 +174,7 @@ func TestTheNextSequence(t *testing.T) {
 		}
 		return files[registry.FileName]
 	}
-	same, different := seventh(doc), seventh(document(t, library.New(), other))
+	same, different := seventh(doc), seventh(render(t, library.New(), other))
 	for name, tc := range map[string]struct {
 		live []byte
 		pods []decide.Pod
@@ -220,23 +220,23 @@ func pod(digest string, sequence int64) decide.Pod {
 func TestWhatDocumentsHeld(t *testing.T) {
 	l := library.New()
 	in := input()
-	first := read(l, key, encoded(t, document(t, l, in)))
+	first := read(l, key, encoded(t, render(t, l, in)))
 	in.RuleSets[1].Generation = 2
-	second := read(l, key, encoded(t, document(t, l, in)))
+	second := read(l, key, encoded(t, render(t, l, in)))
 	// set is one of the two as it is rendered now, at a generation and after a change.
-	set := func(i int, generation int64, change func(*render.DocumentInput)) rules.Set {
+	set := func(i int, generation int64, change func(*document.Input)) rules.Set {
 		in := input()
 		in.RuleSets[i].Generation = generation
 		if change != nil {
 			change(&in)
 		}
-		out, _ := render.SetFor(&in.RuleSets[i], in.Server, in.Tools, l.Broken(&in.RuleSets[i]))
+		out, _ := document.SetFor(&in.RuleSets[i], in.Server, in.Tools, l.Broken(&in.RuleSets[i]))
 		return out
 	}
-	again := func(in *render.DocumentInput) {
+	again := func(in *document.Input) {
 		in.RuleSets[1].UID, in.RuleSets[1].Spec.Rules[0].When = "again", "true"
 	}
-	named := func(in *render.DocumentInput) { in.Tools[0].Spec.RuleSets = []string{"sound"} }
+	named := func(in *document.Input) { in.Tools[0].Spec.RuleSets = []string{"sound"} }
 	const broken, sound = 0, 1
 	for name, tc := range map[string]struct {
 		held library.Held
@@ -265,7 +265,7 @@ func TestWhatDocumentsHeld(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	l := library.New()
-	doc := document(t, l, input())
+	doc := render(t, l, input())
 	// nth is the document under the sequence n.
 	nth := func(n int64) library.Held {
 		files, err := doc.Next(library.Held{}, []decide.Pod{pod("sha256:else", n-1)})
@@ -311,8 +311,8 @@ func TestADocumentHoldsASchemaAsItIs(t *testing.T) {
 	in.RuleSets[1].Spec.Format = mcpv1alpha1.RuleFormatJSONSchema
 	in.RuleSets[1].Spec.Rules[0].When = ""
 	in.RuleSets[1].Spec.Rules[0].Schema = &runtime.RawExtension{Raw: []byte(`{ "properties": {"a": {"pattern": "<\u003c&\u2028"}} }`)}
-	held := read(l, key, encoded(t, document(t, l, in)))
-	if set, _ := render.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(set) || set.Broken != "" {
+	held := read(l, key, encoded(t, render(t, l, in)))
+	if set, _ := document.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(set) || set.Broken != "" {
 		t.Errorf("the document does not hold %+v", set)
 	}
 }

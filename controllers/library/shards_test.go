@@ -13,11 +13,11 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // many is a server with as many tools, each under a name of 200 characters.
-func many(tools int) render.DocumentInput {
+func many(tools int) document.Input {
 	in := input()
 	first := in.Tools[0]
 	in.Tools = nil
@@ -56,7 +56,7 @@ func TestEachPodGetsWhatItReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := library.New()
-			doc := document(t, l, many(tc.tools))
+			doc := render(t, l, many(tc.tools))
 			files, err := doc.Next(library.Held{}, tc.pods)
 			if err != nil {
 				t.Fatal(err)
@@ -96,12 +96,12 @@ func TestAManagerThatHasHeardNothingChangesNothing(t *testing.T) {
 	} {
 		for _, tools := range []int{10, 320} {
 			t.Run(fmt.Sprint(name, " with ", tools, " tools"), func(t *testing.T) {
-				before, err := document(t, library.New(), many(tools)).Next(library.Held{}, pods)
+				before, err := render(t, library.New(), many(tools)).Next(library.Held{}, pods)
 				if err != nil {
 					t.Fatal(err)
 				}
 				l := library.New()
-				after, err := document(t, l, many(tools)).Next(l.Read(key, before, before.Load), []decide.Pod{{}})
+				after, err := render(t, l, many(tools)).Next(l.Read(key, before, before.Load), []decide.Pod{{}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestAManagerThatHasHeardNothingChangesNothing(t *testing.T) {
 
 func TestADocumentWhoseShardsDoNotFitIsWrittenAnewAboveIt(t *testing.T) {
 	l := library.New()
-	doc := document(t, l, many(320))
+	doc := render(t, l, many(320))
 	files, err := doc.Next(library.Held{}, []decide.Pod{reads("sha256:else", 6, 1, 2)})
 	if err != nil {
 		t.Fatal(err)

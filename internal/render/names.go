@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"strings"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -57,6 +56,12 @@ const IndexName = "mcp-registry"
 // IndexKey is the key of the index in its ConfigMap.
 const IndexKey = "index.json"
 
+// Names of containers.
+const (
+	ContainerDispatcher = "dispatcher"
+	ContainerServer     = "server"
+)
+
 // Ports of the dispatcher. Containers of a pod share them, so they are uncommon ones.
 const (
 	PortMCP   = 7310
@@ -64,53 +69,6 @@ const (
 	PortProbe = 7312
 	// PortMetrics has the metrics alone, so that whoever may scrape can neither read the state nor drain.
 	PortMetrics = 7313
-)
-
-// Names of containers.
-const (
-	containerInstall    = "install"
-	ContainerDispatcher = "dispatcher"
-	ContainerServer     = "server"
-)
-
-// Users of the two sides of a pod. They differ so that the server can't touch the dispatcher's files or processes.
-const (
-	userServer     = 10001
-	userDispatcher = 65532
-)
-
-// Paths in the pod.
-const (
-	dispatcherBinary = "/dispatcher"
-	binDir           = "/toolgate/bin"
-	launcherBinary   = binDir + "/dispatcher"
-	runDir           = "/run/toolgate"
-	launchSocket     = runDir + "/launch.sock"
-	registryDir      = "/etc/toolgate/registry"
-	headersDir       = "/etc/toolgate/headers"
-	caDir            = "/etc/toolgate/ca"
-	referencesDir    = "/etc/toolgate/references"
-	modelDir         = "/etc/toolgate/domain-model"
-	serverModelDir   = "/toolgate/domain-model"
-	stateDir         = "/var/lib/toolgate"
-	caFile           = "ca.pem"
-	homeDir          = "/home/mcp"
-	tmpDir           = "/tmp"
-)
-
-// Names of the pod's own volumes. The prefix keeps them apart from the user's, which admission holds to other names.
-const (
-	volumeBin      = "toolgate-bin"
-	volumeRun      = "toolgate-run"
-	volumeRegistry = "toolgate-registry"
-	volumeHeaders  = "toolgate-headers"
-	volumeCA       = "toolgate-ca"
-	volumeModel    = "toolgate-domain-model"
-	volumeState    = "toolgate-state"
-	// volumeReference has a number after it.
-	volumeReference = "toolgate-reference"
-	volumeHome      = "toolgate-home"
-	volumeTmp       = "toolgate-tmp"
 )
 
 // RegistryName is the ConfigMap that holds a server's document, or its root. The dot keeps it from ever being the name of a server.
@@ -158,18 +116,8 @@ func PodSelector(server string) map[string]string {
 // URL is where clients in the cluster reach a server. It leaves out the cluster's domain, which can't be seen from the API.
 func URL(s *mcpv1alpha1.MCPServer) string {
 	host := fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace)
-	if port := servicePort(s); port != mcpv1alpha1.DefaultServicePort {
+	if port := ServicePort(s); port != mcpv1alpha1.DefaultServicePort {
 		return fmt.Sprintf("http://%s:%d/mcp", host, port)
 	}
 	return "http://" + host + "/mcp"
-}
-
-// merge puts ours over theirs: a label that selects pods can't be changed from a spec.
-func merge(theirs, ours map[string]string) map[string]string {
-	out := maps.Clone(theirs)
-	if out == nil {
-		out = make(map[string]string, len(ours))
-	}
-	maps.Copy(out, ours)
-	return out
 }

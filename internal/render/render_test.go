@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolgate.dev/toolgate/internal/render/rendertest"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -38,13 +40,13 @@ func TestRevisionCoversWhatReachesTheProcess(t *testing.T) {
 		"the domain model":              func(s *mcpv1alpha1.MCPServer) { s.Spec.DomainModel = nil },
 		"the port":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Port = new(int32(1)) },
 		"the path":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Path = "/other" },
-		"a remote server in its stead":  func(s *mcpv1alpha1.MCPServer) { s.Spec = remote().Spec },
+		"a remote server in its stead":  func(s *mcpv1alpha1.MCPServer) { s.Spec = rendertest.Remote().Spec },
 		"the transport, by all it says": func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport = mcpv1alpha1.Transport{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := listening()
+			s := rendertest.Listening()
 			edit(s)
-			if revision(t, s) == revision(t, listening()) {
+			if revision(t, s) == revision(t, rendertest.Listening()) {
 				t.Error("the revision is the same")
 			}
 		})
@@ -62,29 +64,13 @@ func TestRevisionLeavesOutTheRest(t *testing.T) {
 		"the object's name":               func(s *mcpv1alpha1.MCPServer) { s.Name, s.UID = "other", "x" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := listening()
+			s := rendertest.Listening()
 			edit(s)
-			if got, want := revision(t, s), revision(t, listening()); got != want {
+			if got, want := revision(t, s), revision(t, rendertest.Listening()); got != want {
 				t.Errorf("the revision has become %s, was %s", got, want)
 			}
 		})
 	}
-}
-
-func TestSameObjectsGiveSameBytes(t *testing.T) {
-	want := asYAML(t, must(render.Deployment(listening(), platform, render.Live{})))
-	for range 50 {
-		if got := asYAML(t, must(render.Deployment(listening(), platform, render.Live{}))); string(got) != string(want) {
-			t.Fatal("two renderings differ")
-		}
-	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func TestInvalidTellsTheWayOut(t *testing.T) {
@@ -94,9 +80,9 @@ func TestInvalidTellsTheWayOut(t *testing.T) {
 	}{
 		"a stdio server without a command": {func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Command = nil }, "spec.container.command is empty"},
 		"neither container nor remote":     {func(s *mcpv1alpha1.MCPServer) { s.Spec.Container = nil }, "set spec.container"},
-		"both":                             {func(s *mcpv1alpha1.MCPServer) { s.Spec.Remote = remote().Spec.Remote }, "only one of"},
+		"both":                             {func(s *mcpv1alpha1.MCPServer) { s.Spec.Remote = rendertest.Remote().Spec.Remote }, "only one of"},
 		"no image":                         {func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "" }, "spec.container.image is empty"},
-		"a URL that is none":               {func(s *mcpv1alpha1.MCPServer) { s.Spec = remote().Spec; s.Spec.Remote.URL = "ftp://x" }, "is not an http or https URL"},
+		"a URL that is none":               {func(s *mcpv1alpha1.MCPServer) { s.Spec = rendertest.Remote().Spec; s.Spec.Remote.URL = "ftp://x" }, "is not an http or https URL"},
 		"a port of the dispatcher's": {func(s *mcpv1alpha1.MCPServer) {
 			s.Spec.Transport = mcpv1alpha1.Transport{Type: mcpv1alpha1.TransportStreamableHTTP, Port: new(int32(render.PortAdmin))}
 		}, "one of the dispatcher's own"},
@@ -109,67 +95,10 @@ func TestInvalidTellsTheWayOut(t *testing.T) {
 		}, "is not a quantity"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := stdio()
+			s := rendertest.Stdio()
 			tc.edit(s)
 			if got := render.Invalid(s); !strings.Contains(got, tc.want) {
 				t.Errorf("%q does not say %q", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestLimitsAreSharedAmongReplicas(t *testing.T) {
-	s := listening()
-	s.Spec.Limits = mcpv1alpha1.Limits{RequestsPerMinute: new(int32(100)), MaxConcurrent: new(int32(0)), MaxSessions: new(int32(7))}
-	got := must(render.Document(render.DocumentInput{Server: s})).Policy.Limits
-	if got.RequestsPerMinute != 34 || got.MaxConcurrent != 0 || got.MaxSessions != 7 {
-		t.Errorf("limits of one of 3 replicas: %+v", got)
-	}
-}
-
-func TestPinningSaysWhichPinsCount(t *testing.T) {
-	automatic := mcpv1alpha1.MCPTool{Status: mcpv1alpha1.MCPToolStatus{Pins: []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "automatic"}}}}
-	person := *automatic.DeepCopy()
-	person.Spec.Pin = &mcpv1alpha1.Pin{Digest: "person"}
-	for pinning, want := range map[mcpv1alpha1.Pinning]string{
-		"": "automatic", mcpv1alpha1.PinningPerRevision: "automatic", mcpv1alpha1.PinningStrict: "automatic",
-		mcpv1alpha1.PinningManual: "", mcpv1alpha1.PinningOff: "",
-	} {
-		s := stdio()
-		s.Spec.Discovery.Pinning = pinning
-		if got := render.Admitted(s, &automatic, "r1"); got != want {
-			t.Errorf("%q: admitted is %q, want %q", pinning, got, want)
-		}
-		if got := render.Admitted(s, &person, "r1"); got != "person" {
-			t.Errorf("%q: admitted is %q, and a person pinned another", pinning, got)
-		}
-		if got := render.Admitted(s, &automatic, "r2"); got != "" {
-			t.Errorf("%q: a pin counts for another revision: %q", pinning, got)
-		}
-	}
-}
-
-func TestABrokenContractWithholdsWhatBreaksIt(t *testing.T) {
-	for name, tc := range map[string]struct {
-		pinning mcpv1alpha1.Pinning
-		broken  []string
-		want    string
-	}{
-		"the admitted definition":                  {"", []string{"d1"}, "ContractBroken"},
-		"a definition of another revision":         {"", []string{"d2"}, ""},
-		"some definition, where any may be served": {mcpv1alpha1.PinningOff, []string{"d2"}, "ContractBroken"},
-		"none": {mcpv1alpha1.PinningOff, nil, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := stdio()
-			s.Spec.Discovery.Pinning = tc.pinning
-			revision := must(render.Revision(s))
-			tool := mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ToolName: "a"}, Status: mcpv1alpha1.MCPToolStatus{
-				ObservedGeneration: 1, ContractBroken: tc.broken, Pins: []mcpv1alpha1.RevisionPin{{Revision: revision, Digest: "d1"}},
-			}}
-			doc := must(render.Document(render.DocumentInput{Server: s, Tools: []mcpv1alpha1.MCPTool{tool}}))
-			if got := doc.Revisions[revision].Tools[0].Withheld; got != tc.want {
-				t.Errorf("withheld %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -207,39 +136,6 @@ func TestDuplicates(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestNoCallerIsToldTheWayOut: the messages of withheld tools are read by models, which must not lift a refusal themselves.
-func TestNoCallerIsToldTheWayOut(t *testing.T) {
-	tool := func(object, name string, registered ...metav1.Condition) mcpv1alpha1.MCPTool {
-		return mcpv1alpha1.MCPTool{
-			ObjectMeta: metav1.ObjectMeta{Name: object},
-			Spec:       mcpv1alpha1.MCPToolSpec{ToolName: name},
-			Status:     mcpv1alpha1.MCPToolStatus{ObservedGeneration: 1, Conditions: registered},
-		}
-	}
-	doc := must(render.Document(render.DocumentInput{
-		Server: stdio(),
-		Tools: []mcpv1alpha1.MCPTool{
-			tool("a", "odd name"), tool("b", "x"), tool("c", "X"), tool("d", "y"), tool("e", "y"), tool("f", "new"),
-			tool("g", "twice", metav1.Condition{Type: "Registered", Status: "False", Reason: "DuplicateName", Message: "MCPTools g, h; delete all but one"}),
-		},
-	}))
-	for _, rev := range doc.Revisions {
-		if len(rev.Tools) != 6 {
-			t.Errorf("%d tools", len(rev.Tools))
-		}
-		for _, tool := range rev.Tools {
-			if tool.Withheld == "" || tool.Message == "" {
-				t.Errorf("%s is not withheld: %+v", tool.Name, tool)
-			}
-			for _, word := range []string{"write ", "delete", "declare", "set ", "kubectl", "spec."} {
-				if strings.Contains(tool.Message, word) {
-					t.Errorf("%s: callers are told %q", tool.Name, tool.Message)
-				}
-			}
-		}
 	}
 }
 

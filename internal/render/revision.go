@@ -39,9 +39,9 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 		p.Image, p.Command, p.Args, p.WorkingDir = c.Image, c.Command, c.Args, c.WorkingDir
 		p.Model = s.Spec.DomainModel
 		p.Env, p.EnvFrom, p.Mounts = c.Env, c.EnvFrom, c.VolumeMounts
-		p.Volumes = mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
+		p.Volumes = Mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
 		if p.Transport != mcpv1alpha1.TransportStdio {
-			p.Port, p.Path = endpoint(s)
+			p.Port, p.Path = Endpoint(s)
 		}
 	}
 	data, err := json.Marshal(p)
@@ -52,8 +52,8 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 	return hex.EncodeToString(sum[:])[:revisionLength], nil
 }
 
-// mounted leaves out volumes that no container sees.
-func mounted(volumes []mcpv1alpha1.Volume, mounts []mcpv1alpha1.VolumeMount) []mcpv1alpha1.Volume {
+// Mounted leaves out volumes that no container sees.
+func Mounted(volumes []mcpv1alpha1.Volume, mounts []mcpv1alpha1.VolumeMount) []mcpv1alpha1.Volume {
 	var out []mcpv1alpha1.Volume
 	for _, v := range volumes {
 		for _, m := range mounts {

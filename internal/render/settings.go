@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -27,12 +28,12 @@ func Pinning(s *mcpv1alpha1.MCPServer) mcpv1alpha1.Pinning {
 	return s.Spec.Effective().Discovery.Pinning
 }
 
-func servicePort(s *mcpv1alpha1.MCPServer) int32 {
+func ServicePort(s *mcpv1alpha1.MCPServer) int32 {
 	return *s.Spec.Effective().Service.Port
 }
 
-// endpoint is where a server in the pod listens.
-func endpoint(s *mcpv1alpha1.MCPServer) (port int32, path string) {
+// Endpoint is where a server in the pod listens.
+func Endpoint(s *mcpv1alpha1.MCPServer) (port int32, path string) {
 	t := s.Spec.Effective().Transport
 	return ptr.Deref(t.Port, mcpv1alpha1.DefaultPort), t.Path
 }
@@ -58,7 +59,7 @@ func Invalid(s *mcpv1alpha1.MCPServer) string {
 			return "spec.container.command is empty; a stdio server must name its command, because the image's own entrypoint can't be seen from the API"
 		}
 	case mcpv1alpha1.TransportStreamableHTTP, mcpv1alpha1.TransportSSE, mcpv1alpha1.TransportWebSocket:
-		if port, _ := endpoint(s); port >= PortMCP && port <= PortMetrics {
+		if port, _ := Endpoint(s); port >= PortMCP && port <= PortMetrics {
 			return fmt.Sprintf("spec.transport.port %d is one of the dispatcher's own (%d to %d); let the server listen elsewhere", port, PortMCP, PortMetrics)
 		}
 	default:
@@ -82,6 +83,25 @@ func invalidURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return fmt.Sprintf("spec.remote.url %q is not an http or https URL, such as https://mcp.example.com/mcp", raw)
+	}
+	return ""
+}
+
+// invalidSizes is asked by Invalid before anything is rendered.
+func invalidSizes(volumes []mcpv1alpha1.Volume) string {
+	for i, v := range volumes {
+		var field, size string
+		switch {
+		case v.EmptyDir != nil && v.EmptyDir.SizeLimit != "":
+			field, size = "emptyDir.sizeLimit", v.EmptyDir.SizeLimit
+		case v.Ephemeral != nil:
+			field, size = "ephemeral.size", v.Ephemeral.Size
+		default:
+			continue
+		}
+		if _, err := resource.ParseQuantity(size); err != nil {
+			return fmt.Sprintf("spec.pod.volumes[%d].%s %q is not a quantity, such as 64Mi", i, field, size)
+		}
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func Tool(s *mcpv1alpha1.MCPServer, object, tool string, owned bool) *ToolApplyC
 	}
 	out.WithKind("MCPTool").WithAPIVersion(mcpv1alpha1.GroupVersion.String())
 	if owned {
-		out.WithOwnerReferences(owner(s))
+		out.WithOwnerReferences(Owner(s))
 	}
 	return out
 }

@@ -13,6 +13,8 @@ import (
 
 	"toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
+	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -35,10 +37,10 @@ func TestAcceptedServersCanBeRendered(t *testing.T) {
 			t.Errorf("%s is accepted and can't be rendered: %s", file, why)
 			continue
 		}
-		if _, err := render.Deployment(server, render.Platform{Image: "toolgate.dev/toolgate:test"}, render.Live{}); err != nil {
+		if _, err := workload.Deployment(server, workload.Platform{Image: "toolgate.dev/toolgate:test"}, workload.Live{}); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		if _, err := render.NetworkPolicy(server, render.Platform{}); err != nil {
+		if _, err := workload.NetworkPolicy(server, workload.Platform{}); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -55,12 +57,12 @@ func TestSampleRulesCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, document := range bytes.Split(data, []byte("\n---\n")) {
+		for _, text := range bytes.Split(data, []byte("\n---\n")) {
 			set := &v1alpha1.RuleSet{}
-			if err := yaml.UnmarshalStrict(document, set); err != nil {
+			if err := yaml.UnmarshalStrict(text, set); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if _, faults := rules.Compile(render.RuleSet(set)); len(faults) > 0 {
+			if _, faults := rules.Compile(document.RuleSet(set)); len(faults) > 0 {
 				t.Errorf("%s does not compile: %v", file, faults)
 			}
 		}

@@ -20,6 +20,8 @@ import (
 
 	"toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/index"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Users of the API server that write children of a server, or would like to.
@@ -64,7 +66,7 @@ func TestNobodyButTheManagerWritesDocuments(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"registry.json": "{}"}}
 	}
 	for name, want := range map[string]string{
-		render.RegistryName("files"): refused, render.RegistryName("files") + "-3": refused, render.IndexName: refused, render.IndexNames()[3]: refused,
+		render.RegistryName("files"): refused, render.RegistryName("files") + "-3": refused, render.IndexName: refused, index.Names()[3]: refused,
 		"files": "", "files.registry.old": "", "registry": "", "my-mcp-registry": "", "files.settings": "", "1.registry": "",
 	} {
 		expect(t, "an administrator creates "+name, admin.Create(ctx, document(name), client.DryRunAll), want)
@@ -108,7 +110,7 @@ func deployment(t *testing.T, namespace string) *appsv1.Deployment {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "files", UID: "1"},
 		Spec:       v1alpha1.MCPServerSpec{Container: &v1alpha1.Container{Image: "a", Command: []string{"b"}}},
 	}
-	rendered, err := render.Deployment(server, render.Platform{Image: "toolgate.dev/toolgate:test"}, render.Live{})
+	rendered, err := workload.Deployment(server, workload.Platform{Image: "toolgate.dev/toolgate:test"}, workload.Live{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,8 +133,8 @@ func (t Tool) definition(last *mcpv1alpha1.MCPToolStatus, digest string) (earlie
 	}
 	tool := catalog.Tool{Title: o.Title, Description: o.Description, Digest: o.Digest, InputSchema: raw(o.InputSchema), OutputSchema: raw(o.OutputSchema)}
 	if a := o.Annotations; a != nil {
-		tool.Annotations.ReadOnly, tool.Annotations.Destructive = render.Hint(a.ReadOnly), render.Hint(a.Destructive)
-		tool.Annotations.Idempotent, tool.Annotations.OpenWorld = render.Hint(a.Idempotent), render.Hint(a.OpenWorld)
+		tool.Annotations.ReadOnly, tool.Annotations.Destructive = a.ReadOnly.Bool(), a.Destructive.Bool()
+		tool.Annotations.Idempotent, tool.Annotations.OpenWorld = a.Idempotent.Bool(), a.OpenWorld.Bool()
 	}
 	return earlier{tool: tool, of: o}, true
 }

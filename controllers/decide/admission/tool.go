@@ -9,6 +9,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // Tool is one tool before it is decided about.
@@ -86,7 +87,7 @@ func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {
 func (t Tool) Admitted(pins []mcpv1alpha1.RevisionPin) string {
 	object := *t.Object
 	object.Status.Pins = pins
-	return render.Admitted(t.Server, &object, t.View.Judged)
+	return document.Admitted(t.Server, &object, t.View.Judged)
 }
 
 // choose picks, of the definitions that replicas list, the admitted one, else the least.

@@ -28,7 +28,7 @@ import (
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/process"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Figures are what a manager says of itself.
@@ -86,7 +86,7 @@ func podsAt(dispatchers string) controllers.Options {
 		return (&net.Dialer{Timeout: prober.Timeout}).DialContext(ctx, network, base.Host)
 	}
 	return controllers.Options{
-		Platform: render.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"},
+		Platform: workload.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"},
 
 		HTTP:   client,
 		PodURL: func(t prober.Target) string { return "http://" + t.UID + ".pod/" + t.UID },

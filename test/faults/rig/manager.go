@@ -10,12 +10,12 @@ import (
 
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/process"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/test/faults/proxy"
 )
 
 // platform is what managers are told of their own installation.
-var platform = render.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"}
+var platform = workload.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"}
 
 // ManagerOptions say how a manager runs.
 type ManagerOptions struct {

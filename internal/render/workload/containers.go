@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -35,14 +36,14 @@ func installContainer(p Platform) *corev1ac.ContainerApplyConfiguration {
 }
 
 func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.ContainerApplyConfiguration {
-	return withImage(corev1ac.Container().WithName(ContainerDispatcher), p).
+	return withImage(corev1ac.Container().WithName(render.ContainerDispatcher), p).
 		WithCommand(serveCommand(s, revision)...).
 		// An atomic list whose API version the API server fills in: left out, it would never look applied.
 		WithEnv(corev1ac.EnvVar().WithName("POD_UID").WithValueFrom(corev1ac.EnvVarSource().
 			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid"))),
 			corev1ac.EnvVar().WithName("POD_IP").WithValueFrom(corev1ac.EnvVarSource().
 				WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("status.podIP")))).
-		WithPorts(port(portNameMCP, PortMCP), port(portNameAdmin, PortAdmin), port(portNameProbe, PortProbe), port(portNameMetrics, PortMetrics)).
+		WithPorts(port(portNameMCP, render.PortMCP), port(portNameAdmin, render.PortAdmin), port(portNameProbe, render.PortProbe), port(portNameMetrics, render.PortMetrics)).
 		// No startup probe: the server's container starts as soon as this one runs, which saves its user a second.
 		WithLivenessProbe(probe("/healthz", 10, 3)).
 		WithReadinessProbe(probe("/readyz", 1, 2)).
@@ -57,14 +58,14 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 		dispatcherBinary, "serve",
 		"--registry", registryDir,
 		"--revision", revision,
-		"--listen", fmt.Sprintf(":%d", PortMCP),
-		"--admin-listen", fmt.Sprintf(":%d", PortAdmin),
-		"--metrics-listen", fmt.Sprintf(":%d", PortMetrics),
-		"--probe-listen", fmt.Sprintf(":%d", PortProbe),
-		"--peers", fmt.Sprintf("%s.%s.svc", PeersName(s.Name), s.Namespace),
+		"--listen", fmt.Sprintf(":%d", render.PortMCP),
+		"--admin-listen", fmt.Sprintf(":%d", render.PortAdmin),
+		"--metrics-listen", fmt.Sprintf(":%d", render.PortMetrics),
+		"--probe-listen", fmt.Sprintf(":%d", render.PortProbe),
+		"--peers", fmt.Sprintf("%s.%s.svc", render.PeersName(s.Name), s.Namespace),
 		"--drain-timeout", fmt.Sprintf("%ds", drainSeconds(s)),
 	}
-	if Transport(s) == mcpv1alpha1.TransportStdio {
+	if render.Transport(s) == mcpv1alpha1.TransportStdio {
 		command = append(command, "--launch-socket", launchSocket)
 	}
 	command = append(command, referenceFlags(s)...)
@@ -80,7 +81,7 @@ func drainSeconds(s *mcpv1alpha1.MCPServer) int64 {
 func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfiguration {
 	c := s.Spec.Container
 	ac := corev1ac.Container().
-		WithName(ContainerServer).
+		WithName(render.ContainerServer).
 		WithImage(c.Image).
 		WithCommand(c.Command...).
 		WithArgs(c.Args...).
@@ -98,7 +99,7 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 	if c.WorkingDir != "" {
 		ac.WithWorkingDir(c.WorkingDir)
 	}
-	if Transport(s) == mcpv1alpha1.TransportStdio {
+	if render.Transport(s) == mcpv1alpha1.TransportStdio {
 		ac.Command = slices.Concat([]string{
 			launcherBinary, "launch", "--socket", launchSocket, "--allow-uid", fmt.Sprint(userDispatcher), "--",
 		}, c.Command)
@@ -106,7 +107,7 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 			corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeRun).WithMountPath(runDir))
 	} else {
-		listens, _ := endpoint(s)
+		listens, _ := render.Endpoint(s)
 		ac.WithPorts(port("http", listens))
 	}
 	if s.Spec.DomainModel != nil {
@@ -123,7 +124,7 @@ func serverEnv(s *mcpv1alpha1.MCPServer) []mcpv1alpha1.EnvVar {
 	env := s.Spec.Container.Env
 	ours := []mcpv1alpha1.EnvVar{{Name: "HOME", Value: homeDir}}
 	if m := s.Spec.DomainModel; m != nil {
-		ours = append(ours, mcpv1alpha1.EnvVar{Name: envModel, Value: serverModelDir + "/" + modelFile(m)})
+		ours = append(ours, mcpv1alpha1.EnvVar{Name: envModel, Value: serverModelDir + "/" + render.ModelFileName(m)})
 	}
 	ours = slices.DeleteFunc(ours, func(o mcpv1alpha1.EnvVar) bool {
 		return slices.ContainsFunc(env, func(e mcpv1alpha1.EnvVar) bool { return e.Name == o.Name })
@@ -152,12 +153,12 @@ func serverSecurity(c mcpv1alpha1.ContainerSecurity) *corev1ac.SecurityContextAp
 // after the containers that it stands before.
 func drainFirst() *corev1ac.LifecycleApplyConfiguration {
 	return corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithHTTPGet(
-		httpGet("/drain", PortAdmin)))
+		httpGet("/drain", render.PortAdmin)))
 }
 
 func probe(path string, periodSeconds, failures int32) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().
-		WithHTTPGet(httpGet(path, PortProbe)).
+		WithHTTPGet(httpGet(path, render.PortProbe)).
 		WithPeriodSeconds(periodSeconds).
 		WithTimeoutSeconds(2).
 		WithFailureThreshold(failures)

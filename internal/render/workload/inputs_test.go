@@ -1,15 +1,18 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+package workload_test
 
 import (
 	"encoding/json"
 	"reflect"
 	"testing"
 
+	"toolgate.dev/toolgate/internal/render/rendertest"
+
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // TestPodInputsAreWhatPodsAreMadeOf takes every field of one spec over into another: where that changes the pods, it changes
@@ -17,7 +20,7 @@ import (
 func TestPodInputsAreWhatPodsAreMadeOf(t *testing.T) {
 	of := func(s *mcpv1alpha1.MCPServer) (template, inputs string) {
 		t.Helper()
-		d, err := render.Deployment(s, render.Platform{Image: "toolgate:1"}, render.Live{})
+		d, err := workload.Deployment(s, workload.Platform{Image: "toolgate:1"}, workload.Live{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,12 +28,12 @@ func TestPodInputsAreWhatPodsAreMadeOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inputs, err = render.PodInputs(s, render.Live{}); err != nil {
+		if inputs, err = workload.PodInputs(s, workload.Live{}); err != nil {
 			t.Fatal(err)
 		}
 		return string(data), inputs
 	}
-	all := servers()
+	all := rendertest.Servers()
 	changed := 0
 	for name, base := range all {
 		template, inputs := of(base)
@@ -51,7 +54,7 @@ func TestPodInputsAreWhatPodsAreMadeOf(t *testing.T) {
 				}
 			}
 		}
-		if one, err := render.PodInputs(base, render.Live{References: "x"}); err != nil || one == inputs {
+		if one, err := workload.PodInputs(base, workload.Live{References: "x"}); err != nil || one == inputs {
 			t.Errorf("what %s refers to is no input (%v)", name, err)
 		}
 	}

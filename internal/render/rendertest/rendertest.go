@@ -1,14 +1,14 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+// Package rendertest has the servers, tools and sets that the tests of the renderers share, and their golden files. It
+// must not import what it is a fixture of.
+package rendertest
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with testdata/<name>; -update writes it.
-func golden(t *testing.T, name string, got []byte) {
+// Golden compares with testdata/<name>; -update writes it.
+func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -36,14 +36,15 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; write it with: go test ./internal/render -update", err)
+		t.Fatalf("%v; write it with: go test ./internal/render/{workload,document,index} -update", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); if that is meant: go test ./internal/render -update\n%s", path, diff)
+		t.Errorf("%s differs (-want +got); if that is meant: go test ./internal/render/{workload,document,index} -update\n%s", path, diff)
 	}
 }
 
-func asYAML(t *testing.T, object any) []byte {
+// YAML is an object as a person reads it.
+func YAML(t *testing.T, object any) []byte {
 	t.Helper()
 	data, err := yaml.Marshal(object)
 	if err != nil {
@@ -52,25 +53,32 @@ func asYAML(t *testing.T, object any) []byte {
 	return data
 }
 
-var platform = render.Platform{Image: "toolgate.dev/toolgate:v1", ManagerNamespace: "toolgate-system"}
+// Must is for calls that cannot fail in a test.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
-func named(name string, spec mcpv1alpha1.MCPServerSpec) *mcpv1alpha1.MCPServer {
+// Named is a server of a spec, with all that the API server would have put in.
+func Named(name string, spec mcpv1alpha1.MCPServerSpec) *mcpv1alpha1.MCPServer {
 	return &mcpv1alpha1.MCPServer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "11111111-2222-3333-4444-555555555555"},
 		Spec:       spec,
 	}
 }
 
-// stdio is the smallest server: an image and a command.
-func stdio() *mcpv1alpha1.MCPServer {
-	return named("files", mcpv1alpha1.MCPServerSpec{
+// Stdio is the smallest server: an image and a command.
+func Stdio() *mcpv1alpha1.MCPServer {
+	return Named("files", mcpv1alpha1.MCPServerSpec{
 		Container: &mcpv1alpha1.Container{Image: "example.com/files:1", Command: []string{"files"}, Args: []string{"--root", "/data"}},
 	})
 }
 
-// listening is a server with most of what a person can set.
-func listening() *mcpv1alpha1.MCPServer {
-	return named("web", mcpv1alpha1.MCPServerSpec{
+// Listening is a server with most of what a person can set.
+func Listening() *mcpv1alpha1.MCPServer {
+	return Named("web", mcpv1alpha1.MCPServerSpec{
 		Replicas:  new(int32(3)),
 		Transport: mcpv1alpha1.Transport{Type: mcpv1alpha1.TransportStreamableHTTP, Port: new(int32(3001)), Path: "/rpc"},
 		Container: &mcpv1alpha1.Container{
@@ -109,9 +117,9 @@ func listening() *mcpv1alpha1.MCPServer {
 	})
 }
 
-// remote is a server that runs elsewhere.
-func remote() *mcpv1alpha1.MCPServer {
-	return named("billing", mcpv1alpha1.MCPServerSpec{
+// Remote is a server that runs elsewhere.
+func Remote() *mcpv1alpha1.MCPServer {
+	return Named("billing", mcpv1alpha1.MCPServerSpec{
 		Remote: &mcpv1alpha1.Remote{
 			URL: "https://mcp.example.com/mcp",
 			HeadersFrom: []mcpv1alpha1.HeaderFrom{
@@ -123,70 +131,13 @@ func remote() *mcpv1alpha1.MCPServer {
 	})
 }
 
-func servers() map[string]*mcpv1alpha1.MCPServer {
-	return map[string]*mcpv1alpha1.MCPServer{"stdio": stdio(), "http": listening(), "remote": remote()}
+// Servers are the three by name.
+func Servers() map[string]*mcpv1alpha1.MCPServer {
+	return map[string]*mcpv1alpha1.MCPServer{"stdio": Stdio(), "http": Listening(), "remote": Remote()}
 }
 
-func TestChildren(t *testing.T) {
-	for name, s := range servers() {
-		t.Run(name, func(t *testing.T) {
-			if why := render.Invalid(s); why != "" {
-				t.Fatal(why)
-			}
-			d, err := render.Deployment(s, platform, render.Live{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var all []string
-			for _, object := range []any{d, render.Service(s), render.Peers(s), render.ServiceAccount(s), must(render.NetworkPolicy(s, platform)), render.PodDisruptionBudget(s)} {
-				all = append(all, string(asYAML(t, object)))
-			}
-			golden(t, name+".yaml", []byte(strings.Join(all, "---\n")))
-		})
-	}
-}
-
-func TestDocuments(t *testing.T) {
-	for name, s := range servers() {
-		t.Run(name, func(t *testing.T) {
-			doc, err := render.Document(render.DocumentInput{
-				Server: s, Tools: tools(s.Name), RuleSets: ruleSets(), Broken: map[string]string{"broken": "rule x: field when: no"},
-				Revisions: []string{"old"},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, _, err := doc.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var indented any
-			if err := json.Unmarshal(data, &indented); err != nil {
-				t.Fatal(err)
-			}
-			pretty, err := json.MarshalIndent(indented, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden(t, name+".registry.json", append(pretty, '\n'))
-		})
-	}
-}
-
-func TestIndex(t *testing.T) {
-	disabled := named("off", mcpv1alpha1.MCPServerSpec{State: mcpv1alpha1.StateDisabled})
-	index, err := render.NewIndex([]mcpv1alpha1.MCPServer{*listening(), *stdio(), *disabled}, append(tools("files"), tools("off")...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := render.IndexConfigMaps("ns", index, false)
-	if err != nil || len(all) != 1 {
-		t.Fatal(len(all), err)
-	}
-	golden(t, "index.yaml", asYAML(t, all[render.IndexName]))
-}
-
-func tools(server string) []mcpv1alpha1.MCPTool {
+// Tools are MCPTools of a server, of every kind that a document tells apart.
+func Tools(server string) []mcpv1alpha1.MCPTool {
 	tool := func(name string, edit func(*mcpv1alpha1.MCPTool)) mcpv1alpha1.MCPTool {
 		t := mcpv1alpha1.MCPTool{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server + "." + name},
@@ -218,7 +169,8 @@ func tools(server string) []mcpv1alpha1.MCPTool {
 	}
 }
 
-func ruleSets() []mcpv1alpha1.RuleSet {
+// RuleSets are sets of every kind that a document tells apart.
+func RuleSets() []mcpv1alpha1.RuleSet {
 	set := func(name string, spec mcpv1alpha1.RuleSetSpec) mcpv1alpha1.RuleSet {
 		return mcpv1alpha1.RuleSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Generation: 3}, Spec: spec}
 	}

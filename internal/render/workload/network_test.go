@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+package workload_test
 
 import (
 	"encoding/json"
@@ -11,16 +11,19 @@ import (
 	"strings"
 	"testing"
 
+	"toolgate.dev/toolgate/internal/render/rendertest"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 func policyOf(t *testing.T, s *mcpv1alpha1.MCPServer) networkingv1.NetworkPolicySpec {
 	t.Helper()
-	data, err := json.Marshal(must(render.NetworkPolicy(s, platform)))
+	data, err := json.Marshal(rendertest.Must(workload.NetworkPolicy(s, platform)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +66,12 @@ func namespaces(p networkingv1.NetworkPolicySpec) []string {
 
 func TestEgressReachesWhatItSays(t *testing.T) {
 	with := func(n mcpv1alpha1.Network) *mcpv1alpha1.MCPServer {
-		s := stdio()
+		s := rendertest.Stdio()
 		s.Spec.Network = n
 		return s
 	}
 	at := func(url string) *mcpv1alpha1.MCPServer {
-		s := remote()
+		s := rendertest.Remote()
 		s.Spec.Remote.URL = url
 		return s
 	}
@@ -79,13 +82,13 @@ func TestEgressReachesWhatItSays(t *testing.T) {
 		port   int
 		want   bool
 	}{
-		"the Internet by default":                                {stdio(), "93.184.216.34", 443, true},
-		"the Internet of version 6":                              {stdio(), "2606:2800:220:1::1", 443, true},
-		"pods by default":                                        {stdio(), "10.244.0.7", 80, false},
-		"private networks by default":                            {stdio(), "192.168.1.1", 80, false},
-		"carriers' networks, where some clusters have pods":      {stdio(), "100.64.0.1", 80, false},
-		"the metadata of clouds by default":                      {stdio(), "169.254.169.254", 80, false},
-		"local networks of version 6":                            {stdio(), "fd00::1", 80, false},
+		"the Internet by default":                                {rendertest.Stdio(), "93.184.216.34", 443, true},
+		"the Internet of version 6":                              {rendertest.Stdio(), "2606:2800:220:1::1", 443, true},
+		"pods by default":                                        {rendertest.Stdio(), "10.244.0.7", 80, false},
+		"private networks by default":                            {rendertest.Stdio(), "192.168.1.1", 80, false},
+		"carriers' networks, where some clusters have pods":      {rendertest.Stdio(), "100.64.0.1", 80, false},
+		"the metadata of clouds by default":                      {rendertest.Stdio(), "169.254.169.254", 80, false},
+		"local networks of version 6":                            {rendertest.Stdio(), "fd00::1", 80, false},
 		"DNS servers of others (mcp-hangar O56: port 53 to any)": {with(mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressDNSOnly}), "8.8.8.8", 53, false},
 		"the Internet with DNSOnly":                              {with(mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressDNSOnly}), "93.184.216.34", 443, false},
 		"pods with Open":                                         {with(mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressOpen}), "10.244.0.7", 80, true},
@@ -112,13 +115,13 @@ func TestNamesOfTheClusterAreReached(t *testing.T) {
 		"mcp.example.com": "",
 	} {
 		t.Run(host, func(t *testing.T) {
-			s := remote()
+			s := rendertest.Remote()
 			s.Spec.Remote.URL, s.Spec.Network.Egress = fmt.Sprintf("http://%s:8080/mcp", host), mcpv1alpha1.EgressDNSOnly
 			got := slices.DeleteFunc(namespaces(policyOf(t, s)), func(n string) bool { return n == "kube-system" || n == "openshift-dns" })
 			if strings.Join(got, ",") != want {
 				t.Errorf("opens %q, want %q", got, want)
 			}
-			collector := stdio()
+			collector := rendertest.Stdio()
 			collector.Spec.Telemetry.OTLPEndpoint = fmt.Sprintf("http://%s:4318", host)
 			if got := namespaces(policyOf(t, collector)); want != "" && !slices.Contains(got, want) {
 				t.Errorf("spans don't reach %s: %q", host, got)
@@ -129,7 +132,7 @@ func TestNamesOfTheClusterAreReached(t *testing.T) {
 
 // TestNoRuleIsForEverybody holds for every server of these tests: in Kubernetes, a rule without peers means everybody.
 func TestNoRuleIsForEverybody(t *testing.T) {
-	for name, s := range servers() {
+	for name, s := range rendertest.Servers() {
 		p := policyOf(t, s)
 		for _, r := range p.Egress {
 			if len(r.To) == 0 {
@@ -145,15 +148,15 @@ func TestNoRuleIsForEverybody(t *testing.T) {
 			}
 		}
 	}
-	s := stdio()
+	s := rendertest.Stdio()
 	s.Spec.Network.IngressFrom = []mcpv1alpha1.NetworkPeer{{}}
-	if _, err := render.NetworkPolicy(s, platform); err == nil {
+	if _, err := workload.NetworkPolicy(s, platform); err == nil {
 		t.Error("a peer that names nobody is rendered")
 	}
 }
 
 func TestScrapersReachTheMetricsAlone(t *testing.T) {
-	s := stdio()
+	s := rendertest.Stdio()
 	s.Spec.Network.MetricsFrom = []mcpv1alpha1.NetworkPeer{{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "monitoring"}}}}
 	for _, r := range policyOf(t, s).Ingress {
 		for _, from := range r.From {

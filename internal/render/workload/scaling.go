@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
 	"encoding/json"
@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 )
 
 // Live is what rendering goes by of the Deployment that is there; the zero value means that there is none.
@@ -46,14 +47,14 @@ func LiveOf(d *appsv1.Deployment) (Live, error) {
 		UID:          d.UID,
 		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
 		OwnsReplicas: owns,
-		References:   d.Spec.Template.Annotations[AnnotationReferences],
+		References:   d.Spec.Template.Annotations[render.AnnotationReferences],
 	}, nil
 }
 
 // ownsReplicas looks for the one field, which costs a small part of taking all of ours out of the Deployment.
 func ownsReplicas(d *appsv1.Deployment) (bool, error) {
 	for _, e := range d.ManagedFields {
-		if e.Manager != FieldOwner || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
+		if e.Manager != render.FieldOwner || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
 			continue
 		}
 		var fields struct {
@@ -82,9 +83,9 @@ type Scale struct {
 func ScaleOf(s *mcpv1alpha1.MCPServer, live Live) Scale {
 	wanted := *s.Spec.Effective().Replicas
 	switch {
-	case Disabled(s):
+	case render.Disabled(s):
 		return Scale{Replicas: ptr.To[int32](0)}
-	case !scaledExternally(s), live.Replicas == nil:
+	case !render.ScaledExternally(s), live.Replicas == nil:
 		return Scale{Replicas: &wanted}
 	case !live.OwnsReplicas:
 		return Scale{}
@@ -92,22 +93,6 @@ func ScaleOf(s *mcpv1alpha1.MCPServer, live Live) Scale {
 		return Scale{Replicas: &wanted}
 	default:
 		return Scale{HandOver: live.Replicas}
-	}
-}
-
-func scaledExternally(s *mcpv1alpha1.MCPServer) bool {
-	return s.Spec.Scaling == mcpv1alpha1.ScalingExternal
-}
-
-// Replicas is the number of pods that are wanted now, given what the Deployment asks for; nil where there is none.
-func Replicas(s *mcpv1alpha1.MCPServer, live *int32) int32 {
-	switch {
-	case Disabled(s):
-		return 0
-	case scaledExternally(s) && live != nil:
-		return *live
-	default:
-		return *s.Spec.Effective().Replicas
 	}
 }
 
@@ -119,20 +104,14 @@ func ScaleHandOver(s *mcpv1alpha1.MCPServer, live Live, replicas int32) *appsv1a
 		WithSpec(appsv1ac.DeploymentSpec().WithReplicas(replicas))
 }
 
-// HasSeveral says whether a server may have several pods at a time, which then must find each other and must not all be
-// evicted at once. What an autoscaler does next is not known.
-func HasSeveral(s *mcpv1alpha1.MCPServer) bool {
-	return !Disabled(s) && (scaledExternally(s) || *s.Spec.Effective().Replicas > 1)
-}
-
 // PodDisruptionBudget renders how many pods an eviction may take at a time: a quarter, one at least, as a rollout does. Pods
 // that don't serve may always go: there is nothing to protect, and they would stand in the way of a node's upgrade for ever.
 func PodDisruptionBudget(s *mcpv1alpha1.MCPServer) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	return policyv1ac.PodDisruptionBudget(s.Name, s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
+		WithLabels(render.Labels(s.Name)).
+		WithOwnerReferences(render.Owner(s)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(render.PodSelector(s.Name))).
 			WithMaxUnavailable(intstr.FromString("25%")).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }

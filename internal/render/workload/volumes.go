@@ -1,19 +1,17 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
-	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
+	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -28,7 +26,7 @@ func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 	if s.Spec.Remote != nil {
 		return append(out, remoteVolumes(s.Spec.Remote)...)
 	}
-	if Transport(s) == mcpv1alpha1.TransportStdio {
+	if render.Transport(s) == mcpv1alpha1.TransportStdio {
 		out = append(out, emptyDir(volumeBin), emptyDir(volumeRun))
 	}
 	out = append(out, emptyDir(volumeHome), emptyDir(volumeTmp))
@@ -46,11 +44,11 @@ func registryVolume(s *mcpv1alpha1.MCPServer) *corev1ac.VolumeApplyConfiguration
 	sources := corev1ac.ProjectedVolumeSource().
 		WithDefaultMode(readable).
 		WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
-			WithName(RegistryName(s.Name)).
+			WithName(render.RegistryName(s.Name)).
 			WithOptional(false)))
 	for _, file := range shard.Names() {
 		sources.WithSources(corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().
-			WithName(ShardName(s.Name, file)).
+			WithName(render.ShardName(s.Name, file)).
 			WithItems(corev1ac.KeyToPath().WithKey(file).WithPath(file)).
 			WithOptional(true)))
 	}
@@ -63,18 +61,18 @@ func dispatcherMounts(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeMountApplyConf
 	}
 	out := []*corev1ac.VolumeMountApplyConfiguration{mount(volumeRegistry, registryDir)}
 	if s.Spec.DomainModel != nil {
-		out = append(out, modelMount(modelDir))
+		out = append(out, modelMount(render.ModelDir))
 	}
 	switch {
-	case s.Spec.Remote == nil && Transport(s) == mcpv1alpha1.TransportStdio:
+	case s.Spec.Remote == nil && render.Transport(s) == mcpv1alpha1.TransportStdio:
 		// Connecting to a socket needs no writable mount.
 		out = append(out, mount(volumeRun, runDir))
 	case s.Spec.Remote != nil:
 		if len(s.Spec.Remote.HeadersFrom) > 0 {
-			out = append(out, mount(volumeHeaders, headersDir))
+			out = append(out, mount(volumeHeaders, render.HeadersDir))
 		}
 		if s.Spec.Remote.CABundleFrom != nil {
-			out = append(out, mount(volumeCA, caDir))
+			out = append(out, mount(volumeCA, render.CADir))
 		}
 	}
 	return append(out, referenceMounts(s)...)
@@ -96,17 +94,7 @@ func remoteVolumes(r *mcpv1alpha1.Remote) []*corev1ac.VolumeApplyConfiguration {
 		out = append(out, corev1ac.Volume().WithName(volumeCA).WithConfigMap(corev1ac.ConfigMapVolumeSource().
 			WithName(ref.Name).
 			WithDefaultMode(readable).
-			WithItems(corev1ac.KeyToPath().WithKey(ref.Key).WithPath(caFile))))
-	}
-	return out
-}
-
-// headerFiles are where the dispatcher finds the headers that remoteVolumes mounts. Files are numbered: a header's name
-// need not be a file's.
-func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
-	out := make([]registry.HeaderFile, 0, len(r.HeadersFrom))
-	for i, h := range r.HeadersFrom {
-		out = append(out, registry.HeaderFile{Name: h.Name, File: fmt.Sprintf("%s/%d", headersDir, i)})
+			WithItems(corev1ac.KeyToPath().WithKey(ref.Key).WithPath(render.CAFileName))))
 	}
 	return out
 }
@@ -143,25 +131,6 @@ func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// invalidSizes is asked by Invalid before anything is rendered.
-func invalidSizes(volumes []mcpv1alpha1.Volume) string {
-	for i, v := range volumes {
-		var field, size string
-		switch {
-		case v.EmptyDir != nil && v.EmptyDir.SizeLimit != "":
-			field, size = "emptyDir.sizeLimit", v.EmptyDir.SizeLimit
-		case v.Ephemeral != nil:
-			field, size = "ephemeral.size", v.Ephemeral.Size
-		default:
-			continue
-		}
-		if _, err := resource.ParseQuantity(size); err != nil {
-			return fmt.Sprintf("spec.pod.volumes[%d].%s %q is not a quantity, such as 64Mi", i, field, size)
-		}
-	}
-	return ""
 }
 
 func emptyDir(name string) *corev1ac.VolumeApplyConfiguration {

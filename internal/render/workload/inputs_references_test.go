@@ -1,24 +1,26 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+package workload_test
 
 import (
 	"testing"
 
+	"toolgate.dev/toolgate/internal/render/rendertest"
+
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
-	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // A person's change of what pods are made of is never taken for a release's, which would have to wait for its turn.
 func TestPodInputsFollowReferences(t *testing.T) {
-	before := must(render.PodInputs(listening(), render.Live{}))
-	never := listening()
+	before := rendertest.Must(workload.PodInputs(rendertest.Listening(), workload.Live{}))
+	never := rendertest.Listening()
 	never.Spec.RestartOn = mcpv1alpha1.RestartOnNever
-	if must(render.PodInputs(never, render.Live{})) == before {
+	if rendertest.Must(workload.PodInputs(never, workload.Live{})) == before {
 		t.Error("restartOn is not among them")
 	}
-	if must(render.PodInputs(listening(), render.Live{References: "1"})) == before {
+	if rendertest.Must(workload.PodInputs(rendertest.Listening(), workload.Live{References: "1"})) == before {
 		t.Error("changed references are not among them")
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package document
 
 import (
 	"fmt"
@@ -14,10 +14,11 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
+	"toolgate.dev/toolgate/internal/render"
 )
 
-// DocumentInput is everything that the document of one server depends on.
-type DocumentInput struct {
+// Input is everything that the document of one server depends on.
+type Input struct {
 	Server *mcpv1alpha1.MCPServer
 	// Tools are all MCPTools that refer to the server.
 	Tools []mcpv1alpha1.MCPTool
@@ -31,10 +32,10 @@ type DocumentInput struct {
 	Replicas *int32
 }
 
-// Document renders what a server's dispatchers enforce, with Sequence 0: only who writes it knows what was written before.
-func Document(in DocumentInput) (*registry.Document, error) {
+// Render renders what a server's dispatchers enforce, with Sequence 0: only who writes it knows what was written before.
+func Render(in Input) (*registry.Document, error) {
 	s := in.Server
-	current, err := Revision(s)
+	current, err := render.Revision(s)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +47,16 @@ func Document(in DocumentInput) (*registry.Document, error) {
 			Description:  s.Spec.Description,
 			Domain:       s.Spec.Domain,
 			Capabilities: slices.Clone(s.Spec.Capabilities),
-			URL:          URL(s),
+			URL:          render.URL(s),
 		},
 		Upstream:    upstream(s),
-		Policy:      policy(s, Replicas(s, in.Replicas)),
+		Policy:      policy(s, render.Replicas(s, in.Replicas)),
 		Telemetry:   registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
 		DomainModel: domainModel(s.Spec.DomainModel),
 		Revisions:   map[string]registry.Revision{},
 		RuleSets:    ruleSets(in),
 	}
-	duplicates := Duplicates(in.Tools)
+	duplicates := render.Duplicates(in.Tools)
 	for _, name := range append(slices.Clone(in.Revisions), current) {
 		doc.Revisions[name] = revision(in, name, duplicates)
 	}
@@ -64,23 +65,23 @@ func Document(in DocumentInput) (*registry.Document, error) {
 
 func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
 	u := registry.Upstream{
-		Transport: registry.TransportType(Transport(s)),
+		Transport: registry.TransportType(render.Transport(s)),
 		Isolation: registry.Isolation(s.Spec.Effective().Transport.Isolation),
 	}
 	switch {
 	case s.Spec.Remote != nil:
 		u.URL, u.Remote, u.Headers = s.Spec.Remote.URL, true, headerFiles(s.Spec.Remote)
 		if s.Spec.Remote.CABundleFrom != nil {
-			u.CAFile = caDir + "/" + caFile
+			u.CAFile = render.CADir + "/" + render.CAFileName
 		}
 	case u.Transport != registry.TransportStdio:
-		port, path := endpoint(s)
+		port, path := render.Endpoint(s)
 		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", port, path)
 	}
 	return u
 }
 
-func revision(in DocumentInput, name string, duplicates map[string]Fault) registry.Revision {
+func revision(in Input, name string, duplicates map[string]render.Fault) registry.Revision {
 	rev := registry.Revision{Tools: []registry.Tool{}}
 	seen := map[string]bool{}
 	for i := range in.Tools {
@@ -95,7 +96,7 @@ func revision(in DocumentInput, name string, duplicates map[string]Fault) regist
 	return rev
 }
 
-func documentTool(in *DocumentInput, t *mcpv1alpha1.MCPTool, revision string, duplicate Fault) registry.Tool {
+func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate render.Fault) registry.Tool {
 	s := in.Server
 	tool := registry.Tool{
 		Name:           t.Spec.ToolName,
@@ -107,7 +108,7 @@ func documentTool(in *DocumentInput, t *mcpv1alpha1.MCPTool, revision string, du
 		tool.Version, tool.DeprecatedIn = c.Version, c.DeprecatedIn
 	}
 	if l := t.Spec.Limits; l != nil {
-		share := shareOf(Replicas(s, in.Replicas))
+		share := shareOf(render.Replicas(s, in.Replicas))
 		tool.Limits = registry.ToolLimits{RequestsPerMinute: share(l.RequestsPerMinute), MaxConcurrent: share(l.MaxConcurrent)}
 	}
 	tool.Withheld, tool.Message = withheld(s, t, duplicate)
@@ -115,7 +116,7 @@ func documentTool(in *DocumentInput, t *mcpv1alpha1.MCPTool, revision string, du
 		tool.Withheld, tool.Message = mcpv1alpha1.ReasonContractBroken, fmt.Sprintf(
 			"the definition of tool %s breaks what was promised of it; the people who run the server decide about it", t.Spec.ToolName)
 	}
-	if tool.Withheld == "" && tool.Digest == "" && Pinning(s) != mcpv1alpha1.PinningOff {
+	if tool.Withheld == "" && tool.Digest == "" && render.Pinning(s) != mcpv1alpha1.PinningOff {
 		tool.Withheld, tool.Message = notAdmitted(s, t)
 	}
 	return tool
@@ -124,16 +125,16 @@ func documentTool(in *DocumentInput, t *mcpv1alpha1.MCPTool, revision string, du
 // withheld says why a tool must not be called in any revision. A definition that changed is none of it: the dispatcher
 // compares digests on each connection itself, and a replica that still lists the admitted one goes on serving it. Callers read
 // the message: it says what is the matter, and not how to get it lifted.
-func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate Fault) (reason, message string) {
+func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate render.Fault) (reason, message string) {
 	switch {
-	case Disabled(s):
+	case render.Disabled(s):
 		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("server %s is disabled", s.Name)
 	case t.Spec.State == mcpv1alpha1.StateDisabled:
 		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("tool %s is disabled", t.Spec.ToolName)
-	case duplicate != (Fault{}):
+	case duplicate != (render.Fault{}):
 		return mcpv1alpha1.ReasonDuplicateName, duplicate.What
 	}
-	if undeclared := Undeclared(t); undeclared != (Fault{}) {
+	if undeclared := render.Undeclared(t); undeclared != (render.Fault{}) {
 		return mcpv1alpha1.ReasonNameNotDeclared, undeclared.What
 	}
 	registered := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
@@ -153,7 +154,7 @@ func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate Fault)
 
 // notAdmitted is read by callers: it says what is the matter, and not how to approve it.
 func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, message string) {
-	if Pinning(s) == mcpv1alpha1.PinningManual {
+	if render.Pinning(s) == mcpv1alpha1.PinningManual {
 		return mcpv1alpha1.ReasonNotPinned, fmt.Sprintf("no definition of tool %s is admitted; the people who run the server decide about it", t.Spec.ToolName)
 	}
 	if t.Status.ObservedGeneration == 0 {
@@ -178,7 +179,7 @@ func Admitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string)
 	if t.Spec.Pin != nil && t.Spec.Pin.Digest != "" {
 		return t.Spec.Pin.Digest
 	}
-	if pinning := Pinning(s); pinning == mcpv1alpha1.PinningManual || pinning == mcpv1alpha1.PinningOff {
+	if pinning := render.Pinning(s); pinning == mcpv1alpha1.PinningManual || pinning == mcpv1alpha1.PinningOff {
 		return ""
 	}
 	for _, p := range t.Status.Pins {
@@ -194,43 +195,49 @@ func hints(h mcpv1alpha1.Hints) *registry.Hints {
 		return nil
 	}
 	return &registry.Hints{
-		ReadOnly:    Hint(h.ReadOnly),
-		Destructive: Hint(h.Destructive),
-		Idempotent:  Hint(h.Idempotent),
-		OpenWorld:   Hint(h.OpenWorld),
+		ReadOnly:    h.ReadOnly.Bool(),
+		Destructive: h.Destructive.Bool(),
+		Idempotent:  h.Idempotent.Bool(),
+		OpenWorld:   h.OpenWorld.Bool(),
 	}
 }
 
-// Hint is a hint as a boolean; nil where nothing is said.
-func Hint(h mcpv1alpha1.Hint) *bool {
-	switch h {
-	case mcpv1alpha1.HintTrue:
-		return ptr.To(true)
-	case mcpv1alpha1.HintFalse:
-		return ptr.To(false)
-	default:
-		return nil
-	}
-}
-
-// RegistryConfigMap renders the ConfigMap that every pod of a server mounts: the files that a document begins with.
-func RegistryConfigMap(s *mcpv1alpha1.MCPServer, files shard.Files) *corev1ac.ConfigMapApplyConfiguration {
+// ConfigMap renders the ConfigMap that every pod of a server mounts: the files that a document begins with.
+func ConfigMap(s *mcpv1alpha1.MCPServer, files shard.Files) *corev1ac.ConfigMapApplyConfiguration {
 	texts := map[string]string{}
 	for _, name := range []string{registry.FileName, shard.RootFile} {
 		if data, ok := files[name]; ok {
 			texts[name] = string(data)
 		}
 	}
-	return corev1ac.ConfigMap(RegistryName(s.Name), s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
+	return corev1ac.ConfigMap(render.RegistryName(s.Name), s.Namespace).
+		WithLabels(render.Labels(s.Name)).
+		WithOwnerReferences(render.Owner(s)).
 		WithData(texts)
 }
 
 // ShardConfigMap renders the ConfigMap of one shard.
 func ShardConfigMap(s *mcpv1alpha1.MCPServer, file string, data []byte) *corev1ac.ConfigMapApplyConfiguration {
-	return corev1ac.ConfigMap(ShardName(s.Name, file), s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
+	return corev1ac.ConfigMap(render.ShardName(s.Name, file), s.Namespace).
+		WithLabels(render.Labels(s.Name)).
+		WithOwnerReferences(render.Owner(s)).
 		WithBinaryData(map[string][]byte{file: data})
+}
+
+// headerFiles are where the dispatcher finds the headers that remoteVolumes mounts. Files are numbered: a header's name
+// need not be a file's.
+func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
+	out := make([]registry.HeaderFile, 0, len(r.HeadersFrom))
+	for i, h := range r.HeadersFrom {
+		out = append(out, registry.HeaderFile{Name: h.Name, File: render.HeaderFile(i)})
+	}
+	return out
+}
+
+// domainModel is what the dispatcher is told of it. A format that is not known here is passed on: the dispatcher says so.
+func domainModel(m *mcpv1alpha1.DomainModel) registry.DomainModel {
+	if m == nil {
+		return registry.DomainModel{}
+	}
+	return registry.DomainModel{File: render.ModelDir + "/" + render.ModelFileName(m), Format: registry.ModelFormat(m.Format)}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package document
 
 import (
 	"fmt"
@@ -117,7 +117,7 @@ func SetFor(rs *mcpv1alpha1.RuleSet, s *mcpv1alpha1.MCPServer, tools []mcpv1alph
 
 // ruleSets are the sets of one server's document: those that reach it, and for each name that is referred to without being
 // there, a broken one in its place.
-func ruleSets(in DocumentInput) []rules.Set {
+func ruleSets(in Input) []rules.Set {
 	var out []rules.Set
 	there := map[string]bool{}
 	for i := range in.RuleSets {

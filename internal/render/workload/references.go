@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 )
 
 // reference is a ConfigMap or Secret that the server is started with.
@@ -55,7 +56,7 @@ func references(s *mcpv1alpha1.MCPServer) []reference {
 		add(kindConfigMap, e.ConfigMapRef)
 		add(kindSecret, e.SecretRef)
 	}
-	for _, v := range mounted(s.Spec.Pod.Volumes, c.VolumeMounts) {
+	for _, v := range render.Mounted(s.Spec.Pod.Volumes, c.VolumeMounts) {
 		add(kindConfigMap, v.ConfigMap)
 		add(kindSecret, v.Secret)
 		if v.Projected == nil {

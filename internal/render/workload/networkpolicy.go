@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +12,7 @@ import (
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -20,24 +21,24 @@ import (
 // name, and there is nothing to see there), and scrapers the metrics. Every other port is shut, that of an HTTP server above
 // all. Out: as spec.network says.
 func NetworkPolicy(s *mcpv1alpha1.MCPServer, p Platform) (*networkingv1ac.NetworkPolicyApplyConfiguration, error) {
-	own := peer().WithPodSelector(labelled(PodSelector(s.Name)))
+	own := peer().WithPodSelector(labelled(render.PodSelector(s.Name)))
 	clients, err := clientsOf(s)
 	if err != nil {
 		return nil, err
 	}
 	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(labelled(PodSelector(s.Name))).
+		WithPodSelector(labelled(render.PodSelector(s.Name))).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
-		WithIngress(ingress(PortMCP, append(clients, own)...), ingress(PortProbe))
+		WithIngress(ingress(render.PortMCP, append(clients, own)...), ingress(render.PortProbe))
 	if p.ManagerNamespace != "" {
-		spec.WithIngress(ingress(PortAdmin, inNamespace(p.ManagerNamespace).WithPodSelector(labelled(ManagerLabels()))))
+		spec.WithIngress(ingress(render.PortAdmin, inNamespace(p.ManagerNamespace).WithPodSelector(labelled(ManagerLabels()))))
 	}
 	scrapers, err := shape.Peers(s.Spec.Network.MetricsFrom)
 	if err != nil {
 		return nil, err
 	}
 	if len(scrapers) > 0 {
-		spec.WithIngress(ingress(PortMetrics, scrapers...))
+		spec.WithIngress(ingress(render.PortMetrics, scrapers...))
 	}
 	if s.Spec.Network.Egress != mcpv1alpha1.EgressOpen {
 		rules, err := egress(s, own)
@@ -47,8 +48,8 @@ func NetworkPolicy(s *mcpv1alpha1.MCPServer, p Platform) (*networkingv1ac.Networ
 		spec.WithPolicyTypes(networkingv1.PolicyTypeEgress).WithEgress(rules...)
 	}
 	return networkingv1ac.NetworkPolicy(s.Name, s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
+		WithLabels(render.Labels(s.Name)).
+		WithOwnerReferences(render.Owner(s)).
 		WithSpec(spec), nil
 }
 
@@ -58,14 +59,14 @@ func clientsOf(s *mcpv1alpha1.MCPServer) ([]*networkingv1ac.NetworkPolicyPeerApp
 		return shape.Peers(s.Spec.Network.IngressFrom)
 	}
 	noServer := metav1ac.LabelSelector().WithMatchExpressions(
-		metav1ac.LabelSelectorRequirement().WithKey(LabelServer).WithOperator(metav1.LabelSelectorOpDoesNotExist))
+		metav1ac.LabelSelectorRequirement().WithKey(render.LabelServer).WithOperator(metav1.LabelSelectorOpDoesNotExist))
 	return []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{peer().WithPodSelector(noServer)}, nil
 }
 
 // egress are the ways out of pods that can't go everywhere. What a person has named is always among them: the remote server
 // and the collector of spans. A rule without a peer would be one to everybody, so there is none.
 func egress(s *mcpv1alpha1.MCPServer, own *networkingv1ac.NetworkPolicyPeerApplyConfiguration) ([]*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration, error) {
-	out := []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration{dns(), egressRule([]int32{PortMCP}, own)}
+	out := []*networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration{dns(), egressRule([]int32{render.PortMCP}, own)}
 	targets := []string{s.Spec.Telemetry.OTLPEndpoint}
 	if s.Spec.Remote != nil {
 		targets = append(targets, s.Spec.Remote.URL)

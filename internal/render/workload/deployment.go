@@ -1,12 +1,13 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package workload
 
 import (
+	"maps"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/shape"
 )
 
@@ -30,31 +32,14 @@ type Platform struct {
 
 // ManagerLabels are on the manager's pods (config/manager); NetworkPolicies let them in by these.
 func ManagerLabels() map[string]string {
-	return map[string]string{LabelName: "toolgate", LabelComponent: "manager"}
-}
-
-// owner makes the server the controller of its child, so that watches map back to it and deletion collects it. It does not
-// block the owner's deletion: that would need the right to change finalizers on some distributions.
-func owner(s *mcpv1alpha1.MCPServer) *metav1ac.OwnerReferenceApplyConfiguration {
-	return metav1ac.OwnerReference().
-		WithAPIVersion(mcpv1alpha1.GroupVersion.String()).
-		WithKind("MCPServer").
-		WithName(s.Name).
-		WithUID(s.UID).
-		WithController(true)
-}
-
-// OwnedBy says whether a child is the server's own: its controller is this very server, and not one of the same name that
-// was deleted.
-func OwnedBy(controller types.UID, s *mcpv1alpha1.MCPServer) bool {
-	return controller != "" && controller == s.UID
+	return map[string]string{render.LabelName: "toolgate", render.LabelComponent: "manager"}
 }
 
 // Deployment renders the pods of a server. The spec must be one that Invalid accepts.
 //
 // There are no minReadySeconds: a pod is ready when its catalogue has been read, which is the proof that they would wait for.
 func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.DeploymentApplyConfiguration, error) {
-	revision, err := Revision(s)
+	revision, err := render.Revision(s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +48,17 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 		return nil, err
 	}
 	spec := appsv1ac.DeploymentSpec().
-		WithSelector(metav1ac.LabelSelector().WithMatchLabels(PodSelector(s.Name))).
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(render.PodSelector(s.Name))).
 		WithStrategy(strategy(s)).
 		WithTemplate(corev1ac.PodTemplateSpec().
-			WithLabels(merge(s.Spec.Pod.Labels, merge(Labels(s.Name), map[string]string{LabelRevision: revision}))).
+			WithLabels(merge(s.Spec.Pod.Labels, merge(render.Labels(s.Name), map[string]string{render.LabelRevision: revision}))).
 			WithAnnotations(podAnnotations(s, live)).
 			WithSpec(pod))
 	spec.Replicas = ScaleOf(s, live).Replicas
 	spec.ProgressDeadlineSeconds = s.Spec.Rollout.ProgressDeadlineSeconds
 	return appsv1ac.Deployment(s.Name, s.Namespace).
-		WithLabels(Labels(s.Name)).
-		WithOwnerReferences(owner(s)).
+		WithLabels(render.Labels(s.Name)).
+		WithOwnerReferences(render.Owner(s)).
 		WithSpec(spec), nil
 }
 
@@ -82,7 +67,7 @@ func podAnnotations(s *mcpv1alpha1.MCPServer, live Live) map[string]string {
 	if live.References == "" || len(references(s)) == 0 {
 		return s.Spec.Pod.Annotations
 	}
-	return merge(s.Spec.Pod.Annotations, map[string]string{AnnotationReferences: live.References})
+	return merge(s.Spec.Pod.Annotations, map[string]string{render.AnnotationReferences: live.References})
 }
 
 // strategy is written out although it is the API's default: with 25 % rounded against unavailability, up to three replicas
@@ -115,10 +100,20 @@ func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.P
 		// Nothing else runs here, and a pod needs one container that isn't an init container.
 		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst())), nil
 	}
-	if Transport(s) == mcpv1alpha1.TransportStdio {
+	if render.Transport(s) == mcpv1alpha1.TransportStdio {
 		spec.WithInitContainers(installContainer(p))
 	}
 	return spec.
 		WithInitContainers(dispatcher.WithRestartPolicy(corev1.ContainerRestartPolicyAlways)).
 		WithContainers(serverContainer(s)), nil
+}
+
+// merge puts ours over theirs: a label that selects pods can't be changed from a spec.
+func merge(theirs, ours map[string]string) map[string]string {
+	out := maps.Clone(theirs)
+	if out == nil {
+		out = make(map[string]string, len(ours))
+	}
+	maps.Copy(out, ours)
+	return out
 }

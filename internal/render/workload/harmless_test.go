@@ -1,12 +1,14 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+package workload_test
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"toolgate.dev/toolgate/internal/render/rendertest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,12 +17,13 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 func deploymentOf(t *testing.T, s *mcpv1alpha1.MCPServer) appsv1.Deployment {
 	t.Helper()
 	var d appsv1.Deployment
-	through(t, must(render.Deployment(s, platform, render.Live{})), &d)
+	through(t, rendertest.Must(workload.Deployment(s, platform, workload.Live{})), &d)
 	return d
 }
 
@@ -39,7 +42,7 @@ func through(t *testing.T, rendered, object any) {
 // TestPodsAreRestricted holds pods that nobody asked more for to the restricted profile of the Pod Security Standards, with
 // no token of the API server in them, and a home that can be written to (ToolHive T5, 654 and 1063).
 func TestPodsAreRestricted(t *testing.T) {
-	for name, s := range servers() {
+	for name, s := range rendertest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			pod := deploymentOf(t, s).Spec.Template.Spec
 			if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
@@ -81,11 +84,11 @@ func checkContainer(t *testing.T, c *corev1.Container) {
 // TestOwnersBlockNothing: to block the deletion of an owner takes a right of its own (mcp-lifecycle-operator 258), and only a
 // controlling owner hears of what becomes of its children (kmcp K1).
 func TestOwnersBlockNothing(t *testing.T) {
-	for name, s := range servers() {
+	for name, s := range rendertest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			for kind, rendered := range map[string]any{
-				"Deployment": must(render.Deployment(s, platform, render.Live{})), "Service": render.Service(s),
-				"ServiceAccount": render.ServiceAccount(s), "NetworkPolicy": must(render.NetworkPolicy(s, platform)),
+				"Deployment": rendertest.Must(workload.Deployment(s, platform, workload.Live{})), "Service": workload.Service(s),
+				"ServiceAccount": workload.ServiceAccount(s), "NetworkPolicy": rendertest.Must(workload.NetworkPolicy(s, platform)),
 			} {
 				var object metav1.PartialObjectMetadata
 				through(t, rendered, &object)
@@ -105,7 +108,7 @@ func TestOwnersBlockNothing(t *testing.T) {
 // TestKubeletsReachTheProbes: kubelets come from addresses that a policy can't name (mcp-lifecycle-operator 259). A person's
 // own probes of a server are exempt, as its port is nobody's but the dispatcher's.
 func TestKubeletsReachTheProbes(t *testing.T) {
-	for name, s := range servers() {
+	for name, s := range rendertest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			pod, policy := deploymentOf(t, s).Spec.Template.Spec, policyOf(t, s)
 			probes := 0

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package render_test
+package index_test
 
 import (
 	"cmp"
@@ -18,25 +18,26 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/index"
 )
 
-func indexOf(servers, tools int) render.Index {
-	index := render.Index{Version: 1, Servers: []render.IndexServer{}}
+func indexOf(servers, tools int) index.Index {
+	content := index.Index{Version: 1, Servers: []index.Server{}}
 	for s := range servers {
-		server := render.IndexServer{Name: fmt.Sprintf("server-%04d", s), URL: fmt.Sprintf("http://server-%04d.ns.svc/mcp", s), Tools: []render.IndexTool{}}
+		server := index.Server{Name: fmt.Sprintf("server-%04d", s), URL: fmt.Sprintf("http://server-%04d.ns.svc/mcp", s), Tools: []index.Tool{}}
 		for i := range tools {
-			server.Tools = append(server.Tools, render.IndexTool{
+			server.Tools = append(server.Tools, index.Tool{
 				Name: fmt.Sprintf("tool_%05d", i), Digest: fmt.Sprintf("v1:sha256:%x", sha256.Sum256(fmt.Append(nil, s, i))),
 			})
 		}
-		index.Servers = append(index.Servers, server)
+		content.Servers = append(content.Servers, server)
 	}
-	return index
+	return content
 }
 
-func rendered(t *testing.T, index render.Index, sharded bool) map[string]*corev1ac.ConfigMapApplyConfiguration {
+func rendered(t *testing.T, content index.Index, sharded bool) map[string]*corev1ac.ConfigMapApplyConfiguration {
 	t.Helper()
-	all, err := render.IndexConfigMaps("ns", index, sharded)
+	all, err := index.ConfigMaps("ns", content, sharded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,35 +45,35 @@ func rendered(t *testing.T, index render.Index, sharded bool) map[string]*corev1
 }
 
 // together puts an index together as docs/registry.md tells clients to.
-func together(t *testing.T, all map[string]*corev1ac.ConfigMapApplyConfiguration) render.Index {
+func together(t *testing.T, all map[string]*corev1ac.ConfigMapApplyConfiguration) index.Index {
 	t.Helper()
-	var root render.IndexRoot
+	var root index.Root
 	if err := json.Unmarshal([]byte(all[render.IndexName].Data[render.IndexKey]), &root); err != nil {
 		t.Fatal(err)
 	}
-	index := render.Index{Version: 1}
-	tools := map[string][]render.IndexTool{}
+	content := index.Index{Version: 1}
+	tools := map[string][]index.Tool{}
 	for _, s := range root.Shards {
-		text, err := shard.Expand(all[s.ConfigMap].BinaryData[render.IndexShardKey], 4<<20)
+		text, err := shard.Expand(all[s.ConfigMap].BinaryData[index.ShardKey], 4<<20)
 		if err != nil || registry.Digest(text) != s.Digest {
 			t.Fatalf("%s: %v, digest %s", s.ConfigMap, err, registry.Digest(text))
 		}
-		var part render.IndexPart
+		var part index.Part
 		if err := json.Unmarshal(text, &part); err != nil {
 			t.Fatal(err)
 		}
-		index.Servers = append(index.Servers, part.Servers...)
+		content.Servers = append(content.Servers, part.Servers...)
 		for _, tool := range part.Tools {
-			tools[tool.Server] = append(tools[tool.Server], tool.IndexTool)
+			tools[tool.Server] = append(tools[tool.Server], tool.Tool)
 		}
 	}
-	for i := range index.Servers {
-		s := &index.Servers[i]
+	for i := range content.Servers {
+		s := &content.Servers[i]
 		s.Tools = append(s.Tools, tools[s.Name]...)
-		slices.SortFunc(s.Tools, func(a, b render.IndexTool) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(s.Tools, func(a, b index.Tool) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	slices.SortFunc(index.Servers, func(a, b render.IndexServer) int { return cmp.Compare(a.Name, b.Name) })
-	return index
+	slices.SortFunc(content.Servers, func(a, b index.Server) int { return cmp.Compare(a.Name, b.Name) })
+	return content
 }
 
 func asJSON(t *testing.T, v any) string {
@@ -85,27 +86,27 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestTheIndexOfTenThousandTools(t *testing.T) {
-	for name, index := range map[string]render.Index{
+	for name, content := range map[string]index.Index{
 		"on one server":          indexOf(1, 10000),
 		"on a thousand servers":  indexOf(1000, 10),
 		"on five thousand alone": indexOf(5000, 2),
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := rendered(t, index, false)
+			all := rendered(t, content, false)
 			total := 0
 			for name, cm := range all {
 				size := len(asJSON(t, cm))
 				total += size
-				if size > shard.ObjectBytes || !slices.Contains(render.IndexNames(), name) {
+				if size > shard.ObjectBytes || !slices.Contains(index.Names(), name) {
 					t.Errorf("ConfigMap %s has %d bytes", name, size)
 				}
 			}
 			t.Logf("%d objects of %d bytes in all", len(all), total)
-			if asJSON(t, together(t, all)) != asJSON(t, index) {
+			if asJSON(t, together(t, all)) != asJSON(t, content) {
 				t.Error("the index does not come back from its shards")
 			}
-			index.Servers[0].Tools[1].Digest = "v1:sha256:other"
-			after := rendered(t, index, true)
+			content.Servers[0].Tools[1].Digest = "v1:sha256:other"
+			after := rendered(t, content, true)
 			var changed []string
 			for _, name := range slices.Sorted(maps.Keys(after)) {
 				if asJSON(t, all[name]) != asJSON(t, after[name]) {
@@ -132,13 +133,13 @@ func TestASmallIndexIsOneTextAgain(t *testing.T) {
 }
 
 func TestAnIndexThatDoesNotFitIsNotCutShort(t *testing.T) {
-	index := indexOf(1, 1)
-	index.Servers[0].Description = strings.Repeat("x", 5<<20)
-	all := rendered(t, index, false)
-	if len(all) != 1 || !strings.Contains(render.IndexError(all[render.IndexName]), "the index does not fit into 16 ConfigMaps") {
-		t.Errorf("%d ConfigMaps, error %q", len(all), render.IndexError(all[render.IndexName]))
+	content := indexOf(1, 1)
+	content.Servers[0].Description = strings.Repeat("x", 5<<20)
+	all := rendered(t, content, false)
+	if len(all) != 1 || !strings.Contains(index.Error(all[render.IndexName]), "the index does not fit into 16 ConfigMaps") {
+		t.Errorf("%d ConfigMaps, error %q", len(all), index.Error(all[render.IndexName]))
 	}
-	if got := render.IndexError(rendered(t, indexOf(1, 1), false)[render.IndexName]); got != "" {
+	if got := index.Error(rendered(t, indexOf(1, 1), false)[render.IndexName]); got != "" {
 		t.Errorf("one that fits says %q", got)
 	}
 }

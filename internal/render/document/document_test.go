@@ -1,0 +1,135 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package document_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"toolgate.dev/toolgate/internal/render/rendertest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
+)
+
+func TestDocuments(t *testing.T) {
+	for name, s := range rendertest.Servers() {
+		t.Run(name, func(t *testing.T) {
+			doc, err := document.Render(document.Input{
+				Server: s, Tools: rendertest.Tools(s.Name), RuleSets: rendertest.RuleSets(), Broken: map[string]string{"broken": "rule x: field when: no"},
+				Revisions: []string{"old"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, _, err := doc.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var indented any
+			if err := json.Unmarshal(data, &indented); err != nil {
+				t.Fatal(err)
+			}
+			pretty, err := json.MarshalIndent(indented, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rendertest.Golden(t, name+".registry.json", append(pretty, '\n'))
+		})
+	}
+}
+
+func TestLimitsAreSharedAmongReplicas(t *testing.T) {
+	s := rendertest.Listening()
+	s.Spec.Limits = mcpv1alpha1.Limits{RequestsPerMinute: new(int32(100)), MaxConcurrent: new(int32(0)), MaxSessions: new(int32(7))}
+	got := rendertest.Must(document.Render(document.Input{Server: s})).Policy.Limits
+	if got.RequestsPerMinute != 34 || got.MaxConcurrent != 0 || got.MaxSessions != 7 {
+		t.Errorf("limits of one of 3 replicas: %+v", got)
+	}
+}
+
+func TestPinningSaysWhichPinsCount(t *testing.T) {
+	automatic := mcpv1alpha1.MCPTool{Status: mcpv1alpha1.MCPToolStatus{Pins: []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "automatic"}}}}
+	person := *automatic.DeepCopy()
+	person.Spec.Pin = &mcpv1alpha1.Pin{Digest: "person"}
+	for pinning, want := range map[mcpv1alpha1.Pinning]string{
+		"": "automatic", mcpv1alpha1.PinningPerRevision: "automatic", mcpv1alpha1.PinningStrict: "automatic",
+		mcpv1alpha1.PinningManual: "", mcpv1alpha1.PinningOff: "",
+	} {
+		s := rendertest.Stdio()
+		s.Spec.Discovery.Pinning = pinning
+		if got := document.Admitted(s, &automatic, "r1"); got != want {
+			t.Errorf("%q: admitted is %q, want %q", pinning, got, want)
+		}
+		if got := document.Admitted(s, &person, "r1"); got != "person" {
+			t.Errorf("%q: admitted is %q, and a person pinned another", pinning, got)
+		}
+		if got := document.Admitted(s, &automatic, "r2"); got != "" {
+			t.Errorf("%q: a pin counts for another revision: %q", pinning, got)
+		}
+	}
+}
+
+func TestABrokenContractWithholdsWhatBreaksIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pinning mcpv1alpha1.Pinning
+		broken  []string
+		want    string
+	}{
+		"the admitted definition":                  {"", []string{"d1"}, "ContractBroken"},
+		"a definition of another revision":         {"", []string{"d2"}, ""},
+		"some definition, where any may be served": {mcpv1alpha1.PinningOff, []string{"d2"}, "ContractBroken"},
+		"none": {mcpv1alpha1.PinningOff, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rendertest.Stdio()
+			s.Spec.Discovery.Pinning = tc.pinning
+			revision := rendertest.Must(render.Revision(s))
+			tool := mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{ToolName: "a"}, Status: mcpv1alpha1.MCPToolStatus{
+				ObservedGeneration: 1, ContractBroken: tc.broken, Pins: []mcpv1alpha1.RevisionPin{{Revision: revision, Digest: "d1"}},
+			}}
+			doc := rendertest.Must(document.Render(document.Input{Server: s, Tools: []mcpv1alpha1.MCPTool{tool}}))
+			if got := doc.Revisions[revision].Tools[0].Withheld; got != tc.want {
+				t.Errorf("withheld %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestNoCallerIsToldTheWayOut: the messages of withheld tools are read by models, which must not lift a refusal themselves.
+func TestNoCallerIsToldTheWayOut(t *testing.T) {
+	tool := func(object, name string, registered ...metav1.Condition) mcpv1alpha1.MCPTool {
+		return mcpv1alpha1.MCPTool{
+			ObjectMeta: metav1.ObjectMeta{Name: object},
+			Spec:       mcpv1alpha1.MCPToolSpec{ToolName: name},
+			Status:     mcpv1alpha1.MCPToolStatus{ObservedGeneration: 1, Conditions: registered},
+		}
+	}
+	doc := rendertest.Must(document.Render(document.Input{
+		Server: rendertest.Stdio(),
+		Tools: []mcpv1alpha1.MCPTool{
+			tool("a", "odd name"), tool("b", "x"), tool("c", "X"), tool("d", "y"), tool("e", "y"), tool("f", "new"),
+			tool("g", "twice", metav1.Condition{Type: "Registered", Status: "False", Reason: "DuplicateName", Message: "MCPTools g, h; delete all but one"}),
+		},
+	}))
+	for _, rev := range doc.Revisions {
+		if len(rev.Tools) != 6 {
+			t.Errorf("%d tools", len(rev.Tools))
+		}
+		for _, tool := range rev.Tools {
+			if tool.Withheld == "" || tool.Message == "" {
+				t.Errorf("%s is not withheld: %+v", tool.Name, tool)
+			}
+			for _, word := range []string{"write ", "delete", "declare", "set ", "kubectl", "spec."} {
+				if strings.Contains(tool.Message, word) {
+					t.Errorf("%s: callers are told %q", tool.Name, tool.Message)
+				}
+			}
+		}
+	}
+}
