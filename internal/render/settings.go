@@ -28,6 +28,7 @@ func Pinning(s *mcpv1alpha1.MCPServer) mcpv1alpha1.Pinning {
 	return s.Spec.Effective().Discovery.Pinning
 }
 
+// ServicePort is where clients reach the server.
 func ServicePort(s *mcpv1alpha1.MCPServer) int32 {
 	return *s.Spec.Effective().Service.Port
 }

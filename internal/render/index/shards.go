@@ -20,7 +20,7 @@ const (
 	shards = 16
 	// shardedVersion is the version of an index in shards.
 	shardedVersion = 2
-	// IndexShardKey is the key of a shard of the index in its ConfigMap: JSON in gzip.
+	// ShardKey is the key of a shard of the index in its ConfigMap: JSON in gzip.
 	ShardKey = "index.json.gz"
 )
 
