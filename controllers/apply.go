@@ -11,12 +11,12 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -89,18 +89,10 @@ func equalConfigurations(a, b runtime.ApplyConfiguration) (bool, error) {
 	return bytes.Equal(left, right), nil
 }
 
-// controlledBy says that an object belongs to the server.
-func controlledBy[O client.Object](s *mcpv1alpha1.MCPServer) func(O) bool {
-	return func(o O) bool {
-		ref := metav1.GetControllerOf(o)
-		return ref != nil && render.OwnedBy(ref.UID, s)
-	}
-}
-
 // deleteOwned takes back a child of the server that nothing asks for any more. What only has its name stays.
 func deleteOwned(ctx context.Context, a *Applier, s *mcpv1alpha1.MCPServer, live client.Object) error {
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(live), live)
-	if err != nil || !controlledBy[client.Object](s)(live) {
+	if err != nil || !gather.ControlledBy[client.Object](s)(live) {
 		return client.IgnoreNotFound(err)
 	}
 	uid := live.GetUID()

@@ -17,6 +17,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/decide/admission"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
@@ -28,7 +29,7 @@ import (
 // DiscoveryReconciler has a server's pods polled and turns what they list into MCPTools. Requests name an MCPServer, which
 // may be gone: what people wrote of its tools stays, and says so.
 type DiscoveryReconciler struct {
-	Gather  *Gatherer
+	Gather  *gather.Gatherer
 	Status  *StatusWriter
 	Library *library.Library
 	Waves   *waves.Gate
@@ -60,7 +61,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 		return reconcile.Result{}, nil
 	}
 	defer r.Passes.begin(d.key)()
-	tools, err := r.Gather.tools(ctx, d.key)
+	tools, err := r.Gather.OwnTools(ctx, d.key)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -69,7 +70,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 		return reconcile.Result{}, err
 	}
 	if made {
-		if tools, err = r.Gather.tools(ctx, d.key); err != nil {
+		if tools, err = r.Gather.OwnTools(ctx, d.key); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -97,12 +98,12 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, fmt.Errorf("reading MCPServer %s: %w", key.Name, err)
 	}
-	deployment, pods, err := r.Gather.running(ctx, d.server)
+	deployment, pods, err := r.Gather.Running(ctx, d.server)
 	if err != nil {
 		return nil, err
 	}
 	d.replicas = decide.Replicas(deployment)
-	held, err := r.Gather.written(ctx, d.server, r.Library)
+	held, err := r.Gather.Written(ctx, d.server, r.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	}
 	r.Gather.Prober.Watch(key, targets(pods, held)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
-	d.revisions = revisionsOf(pods)
+	d.revisions = gather.RevisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)
 	return d, nil
 }
@@ -163,7 +164,7 @@ func (d *discovery) trustEnds(now time.Time) time.Duration {
 
 // brokenSets are the sets of the server's document that deny what they govern.
 func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) ([]*rules.Compiled, error) {
-	sets, err := r.Gather.ruleSets(ctx, d.key.Namespace)
+	sets, err := r.Gather.RuleSets(ctx, d.key.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -18,19 +18,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
 )
 
 // IndexReconciler writes the index of a namespace. Requests name the ConfigMap.
 type IndexReconciler struct {
-	Gather *Gatherer
+	Gather *gather.Gatherer
 	Apply  *Applier
 }
 
 // Reconcile brings the index of one namespace up to date; a namespace without servers has none.
 func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	servers, err := r.Gather.servers(ctx, req.Namespace)
+	servers, err := r.Gather.Servers(ctx, req.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -56,7 +57,7 @@ func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 // render gives the ConfigMaps of the index by name.
 func (r *IndexReconciler) render(ctx context.Context, namespace string, servers []mcpv1alpha1.MCPServer) (map[string]*corev1ac.ConfigMapApplyConfiguration, error) {
 	var tools mcpv1alpha1.MCPToolList
-	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
 	content, err := index.New(servers, tools.Items)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -24,7 +25,7 @@ func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.
 		kind:    "ConfigMap",
 		live:    live,
 		want:    want,
-		owned:   controlledBy[*corev1.ConfigMap](s),
+		owned:   gather.ControlledBy[*corev1.ConfigMap](s),
 		extract: corev1ac.ExtractConfigMap,
 	})
 	if err != nil {

@@ -13,7 +13,10 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/kubelet"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -21,10 +24,10 @@ import (
 
 // RegistryReconciler writes the registry document of each server, and makes kubelets bring it into the pods.
 type RegistryReconciler struct {
-	Gather  *Gatherer
+	Gather  *gather.Gatherer
 	Apply   *Applier
 	Library *library.Library
-	Toucher *Toucher
+	Toucher *kubelet.Toucher
 	// Changed tells the server's other reconcilers of what is not in the cluster: that its document can't be written.
 	Changed func(*mcpv1alpha1.MCPServer)
 }
@@ -35,16 +38,16 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		// The last document of an invalid spec stays in force; the status says what is wrong with the spec.
 		return reconcile.Result{}, nil
 	}
-	d, pods, err := r.Gather.running(ctx, s)
+	d, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	in, err := r.Gather.documentInput(ctx, s, d, pods)
+	in, err := r.Gather.DocumentInput(ctx, s, d, pods)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	held, refused, err := r.write(ctx, in, pods)
-	if r.Library.Refuse(keyOf(s), refused) {
+	if r.Library.Refuse(prober.KeyOf(s), refused) {
 		r.Changed(s)
 	}
 	if err != nil || held.Digest == "" {
@@ -67,7 +70,7 @@ func (r *RegistryReconciler) write(ctx context.Context, in document.Input, pods 
 	if refused, err := classify(err); err != nil || refused != (decide.Refusal{}) {
 		return library.Held{}, refused, err
 	}
-	held := r.Library.Read(keyOf(in.Server), files, files.Load)
+	held := r.Library.Read(prober.KeyOf(in.Server), files, files.Load)
 	if large := newest.TooLarge(); large != nil {
 		return held, decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}, nil
 	}
@@ -80,7 +83,7 @@ func (r *RegistryReconciler) next(ctx context.Context, in document.Input, pods [
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := r.Gather.written(ctx, in.Server, r.Library)
+	held, err := r.Gather.Written(ctx, in.Server, r.Library)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +101,7 @@ func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer
 			unneeded = append(unneeded, file)
 			continue
 		}
-		live, err := r.Gather.shard(ctx, s, file)
+		live, err := r.Gather.Shard(ctx, s, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -11,14 +11,16 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
 // RuleSetReconciler writes the status of a RuleSet. What dispatchers enforce is the registry controller's.
 type RuleSetReconciler struct {
-	Gather  *Gatherer
+	Gather  *gather.Gatherer
 	Status  *StatusWriter
 	Library *library.Library
 	Clock   clock.PassiveClock
@@ -31,12 +33,12 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 	}
 	in := decide.RuleSetInput{RuleSet: rs, Now: r.Clock.Now(), Errors: r.Library.RuleErrors(rs)}
 	broken := r.Library.Broken(rs)
-	servers, err := r.Gather.servers(ctx, rs.Namespace)
+	servers, err := r.Gather.Servers(ctx, rs.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	for i := range servers {
-		tools, err := r.Gather.tools(ctx, keyOf(&servers[i]))
+		tools, err := r.Gather.Tools(ctx, prober.KeyOf(&servers[i]))
 		if err != nil {
 			return reconcile.Result{}, err
 		}
@@ -60,14 +62,14 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 
 // reached asks which pods of a server enforce a document that holds the set just as it is now.
 func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
-	key := keyOf(s)
+	key := prober.KeyOf(s)
 	out := decide.Reached{Server: s.Name}
-	held, err := r.Gather.written(ctx, s, r.Library)
+	held, err := r.Gather.Written(ctx, s, r.Library)
 	if err != nil {
 		return out, err
 	}
 	out.Written = held.Has(set)
-	_, pods, err := r.Gather.running(ctx, s)
+	_, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
 		return out, err
 	}

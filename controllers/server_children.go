@@ -22,6 +22,8 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
@@ -59,7 +61,7 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 		kind:    "ServiceAccount",
 		live:    &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
 		want:    workload.ServiceAccount(s),
-		owned:   controlledBy[*corev1.ServiceAccount](s),
+		owned:   gather.ControlledBy[*corev1.ServiceAccount](s),
 		extract: corev1ac.ExtractServiceAccount,
 	})
 }
@@ -74,7 +76,7 @@ func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPSer
 		kind:    "Service",
 		live:    &corev1.Service{ObjectMeta: named(s, name)},
 		want:    workload.Peers(s),
-		owned:   controlledBy[*corev1.Service](s),
+		owned:   gather.ControlledBy[*corev1.Service](s),
 		extract: corev1ac.ExtractService,
 	})
 }
@@ -88,7 +90,7 @@ func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1al
 		kind:    "PodDisruptionBudget",
 		live:    &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
 		want:    workload.PodDisruptionBudget(s),
-		owned:   controlledBy[*policyv1.PodDisruptionBudget](s),
+		owned:   gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
 		extract: policyv1ac.ExtractPodDisruptionBudget,
 	})
 }
@@ -98,7 +100,7 @@ func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPS
 		kind:    "Service",
 		live:    &corev1.Service{ObjectMeta: named(s, s.Name)},
 		want:    workload.Service(s),
-		owned:   controlledBy[*corev1.Service](s),
+		owned:   gather.ControlledBy[*corev1.Service](s),
 		extract: corev1ac.ExtractService,
 	})
 }
@@ -112,14 +114,14 @@ func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha
 		kind:    "NetworkPolicy",
 		live:    &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
 		want:    want,
-		owned:   controlledBy[*networkingv1.NetworkPolicy](s),
+		owned:   gather.ControlledBy[*networkingv1.NetworkPolicy](s),
 		extract: networkingv1ac.ExtractNetworkPolicy,
 	})
 }
 
 // applyDeployment waits for the registry document, which the pods mount: its ConfigMap is watched.
 func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	document, err := r.Gather.document(ctx, s)
+	document, err := r.Gather.Document(ctx, s)
 	if err != nil || len(document) == 0 {
 		return err
 	}
@@ -135,7 +137,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 		kind:    "Deployment",
 		live:    &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
 		want:    want,
-		owned:   controlledBy[*appsv1.Deployment](s),
+		owned:   gather.ControlledBy[*appsv1.Deployment](s),
 		extract: appsv1ac.ExtractDeployment,
 	})
 	if err != nil {
@@ -145,7 +147,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
 			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
 	}
-	return r.Waves.Report(ctx, keyOf(s), state)
+	return r.Waves.Report(ctx, prober.KeyOf(s), state)
 }
 
 // inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and
@@ -159,7 +161,7 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := r.Gather.deployment(ctx, s)
+	d, err := r.Gather.Deployment(ctx, s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -180,14 +182,14 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if err != nil {
 		return nil, "", err
 	}
-	return change.Step(d, r.Waves.Turn(keyOf(s)))
+	return change.Step(d, r.Waves.Turn(prober.KeyOf(s)))
 }
 
 // live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec
 // says so: before our own field owner lets go of it,
 // another one takes it as it is. An autoscaler that changes it in between is no harm: the two then disagree, and we come again.
 func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
-	d, pods, err := r.Gather.running(ctx, s)
+	d, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
 		return workload.Live{}, err
 	}

@@ -13,7 +13,9 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -26,7 +28,7 @@ const refusedRetry = 30 * time.Second
 
 // ServerReconciler writes the children of an MCPServer and its status.
 type ServerReconciler struct {
-	Gather   *Gatherer
+	Gather   *gather.Gatherer
 	Apply    *Applier
 	Status   *StatusWriter
 	Library  *library.Library
@@ -42,7 +44,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	refused, applyErr := r.applyChildren(ctx, s)
-	if err := r.Waves.Seen(ctx, keyOf(s)); err != nil {
+	if err := r.Waves.Seen(ctx, prober.KeyOf(s)); err != nil {
 		applyErr = errors.Join(applyErr, err)
 	}
 	in, err := r.gather(ctx, s, refused)
@@ -73,21 +75,21 @@ func until(next, now time.Time) time.Duration {
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(keyOf(s)),
-		Upgrade: r.Waves.State(keyOf(s))}
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(prober.KeyOf(s)),
+		Upgrade: r.Waves.State(prober.KeyOf(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
 		return in, err
 	}
-	if in.Deployment, in.Pods, err = r.Gather.running(ctx, s); err != nil {
+	if in.Deployment, in.Pods, err = r.Gather.Running(ctx, s); err != nil {
 		return in, err
 	}
-	asked, err := r.Gather.documentInput(ctx, s, in.Deployment, in.Pods)
+	asked, err := r.Gather.DocumentInput(ctx, s, in.Deployment, in.Pods)
 	if err != nil {
 		return in, err
 	}
 	in.Tools, in.MissingRuleSets = asked.Tools, document.MissingRuleSets(s, nil, names(asked.RuleSets))
-	held, err := r.Gather.written(ctx, s, r.Library)
+	held, err := r.Gather.Written(ctx, s, r.Library)
 	if err != nil || held.Digest == "" {
 		return in, err
 	}

@@ -26,7 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/gauges"
+	"toolgate.dev/toolgate/controllers/kubelet"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/reads"
@@ -96,22 +98,22 @@ func New(d Deps, o Options) *Reconcilers {
 	}
 	hub := &Hub{}
 	asked := prober.New(prober.Options{URL: o.PodURL, Client: o.HTTP, Clock: o.Clock, Changed: hub.Changed})
-	gather := &Gatherer{Client: d.Client, Prober: asked}
+	gatherer := &gather.Gatherer{Client: d.Client, Prober: asked}
 	apply := &Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
-	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gather.serverKeys, Wake: hub.Changed}
+	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gatherer.ServerKeys, Wake: hub.Changed}
 	written := &Hub{}
 	passes := &Passes{Written: written.Changed}
 	return &Reconcilers{
-		Server:    &ServerReconciler{Gather: gather, Apply: apply, Status: d.Status, Library: known, Waves: gate, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gather, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock, Passes: passes},
+		Server:    &ServerReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Waves: gate, Platform: o.Platform, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
-			Gather: gather, Apply: apply, Library: known,
-			Toucher: &Toucher{Client: d.Client, Clock: o.Clock},
-			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(keyOf(s)) },
+			Gather: gatherer, Apply: apply, Library: known,
+			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock},
+			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(prober.KeyOf(s)) },
 		},
-		Index:   &IndexReconciler{Gather: gather, Apply: apply},
-		RuleSet: &RuleSetReconciler{Gather: gather, Status: d.Status, Library: known, Clock: o.Clock},
+		Index:   &IndexReconciler{Gather: gatherer, Apply: apply},
+		RuleSet: &RuleSetReconciler{Gather: gatherer, Status: d.Status, Library: known, Clock: o.Clock},
 		Prober:  asked,
 		Hub:     hub,
 		written: written,
@@ -121,7 +123,7 @@ func New(d Deps, o Options) *Reconcilers {
 
 // Setup registers the indexes and every controller with a manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	if err := RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := gather.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	bounded := &reads.Bounded{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Patience: reads.Patience}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
@@ -63,9 +64,9 @@ func toIndex(_ context.Context, o client.Object) []reconcile.Request {
 }
 
 // toServers maps an object to all servers of its namespace: which of them a RuleSet has left is not in the event.
-func toServers(g *Gatherer) handler.MapFunc {
+func toServers(g *gather.Gatherer) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		servers, err := g.servers(ctx, o.GetNamespace())
+		servers, err := g.Servers(ctx, o.GetNamespace())
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Mapping an event to MCPServers", "namespace", o.GetNamespace())
 			return nil
@@ -79,9 +80,9 @@ func toServers(g *Gatherer) handler.MapFunc {
 }
 
 // toRuleSets maps anything to all RuleSets of a namespace.
-func toRuleSets(g *Gatherer, namespace string) func(context.Context) []reconcile.Request {
+func toRuleSets(g *gather.Gatherer, namespace string) func(context.Context) []reconcile.Request {
 	return func(ctx context.Context) []reconcile.Request {
-		sets, err := g.ruleSets(ctx, namespace)
+		sets, err := g.RuleSets(ctx, namespace)
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Mapping an event to RuleSets", "namespace", namespace)
 			return nil
@@ -94,7 +95,7 @@ func toRuleSets(g *Gatherer, namespace string) func(context.Context) []reconcile
 	}
 }
 
-func allRuleSets(g *Gatherer) handler.MapFunc {
+func allRuleSets(g *gather.Gatherer) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		return toRuleSets(g, o.GetNamespace())(ctx)
 	}

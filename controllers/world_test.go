@@ -30,6 +30,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
@@ -95,11 +96,11 @@ func (w *world) start() {
 	ctx, cancel := context.WithCancel(w.ctx)
 	c, err := cluster.New(counted, func(o *cluster.Options) {
 		o.Scheme = scheme
-		o.Cache = controllers.CacheOptions([]string{w.namespace})
+		o.Cache = gather.CacheOptions([]string{w.namespace})
 		o.Client = client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
 	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controllers.RegisterIndexes(ctx, c.GetFieldIndexer())).To(Succeed())
+	Expect(gather.RegisterIndexes(ctx, c.GetFieldIndexer())).To(Succeed())
 	go func() {
 		defer GinkgoRecover()
 		Expect(c.Start(ctx)).To(Succeed())

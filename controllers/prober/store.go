@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -16,6 +18,9 @@ type Key struct {
 	Namespace string
 	Name      string
 }
+
+// KeyOf is the key of an object of the API.
+func KeyOf(o metav1.Object) Key { return Key{Namespace: o.GetNamespace(), Name: o.GetName()} }
 
 // Target is one pod to ask.
 type Target struct {

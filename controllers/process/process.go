@@ -25,6 +25,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/leadership"
 )
 
@@ -123,7 +124,7 @@ func (o Options) manager() ctrl.Options {
 	}
 	options := ctrl.Options{
 		Scheme: Scheme(),
-		Cache:  controllers.CacheOptions(o.Namespaces),
+		Cache:  gather.CacheOptions(o.Namespaces),
 		// A reconcile that has written reads what it wrote: without this, each would have to expect its own past.
 		Client:                  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
 		Metrics:                 served,

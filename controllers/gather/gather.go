@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package gather
 
 import (
 	"cmp"
@@ -29,61 +29,73 @@ import (
 )
 
 // Gatherer reads what decisions are made of. Lists come sorted by name, and are the cache's own: nobody may write to what is in them.
+//
+// A list does not wait for what the manager itself is writing, as a read of one object does: it would wait for all writes of its
+// kind, of any namespace and by anybody, and where there are thousands, everybody would wait for them most of the time. What
+// a list lacks brings an event, and comes in the next pass. Only discovery can't do with less (OwnTools).
 type Gatherer struct {
 	Client client.Client
 	Prober *prober.Prober
 }
 
-func keyOf(o client.Object) prober.Key {
-	return prober.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-func (g *Gatherer) servers(ctx context.Context, namespace string) ([]mcpv1alpha1.MCPServer, error) {
+// Servers are those of a namespace.
+func (g *Gatherer) Servers(ctx context.Context, namespace string) ([]mcpv1alpha1.MCPServer, error) {
 	var list mcpv1alpha1.MCPServerList
-	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing MCPServers: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.MCPServer) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, nil
 }
 
-// serverKeys are all servers, of every namespace, that are not about to go.
-func (g *Gatherer) serverKeys(ctx context.Context) ([]prober.Key, error) {
+// ServerKeys are all servers, of every namespace, that are not about to go.
+func (g *Gatherer) ServerKeys(ctx context.Context) ([]prober.Key, error) {
 	var list mcpv1alpha1.MCPServerList
-	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing MCPServers: %w", err)
 	}
 	out := make([]prober.Key, 0, len(list.Items))
 	for i := range list.Items {
 		if s := &list.Items[i]; s.DeletionTimestamp.IsZero() {
-			out = append(out, keyOf(s))
+			out = append(out, prober.KeyOf(s))
 		}
 	}
 	return out, nil
 }
 
-// tools are the MCPTools of a server.
-func (g *Gatherer) tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+// Tools are the MCPTools of a server.
+func (g *Gatherer) Tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+	return g.toolsOf(ctx, key, client.DisableReadYourWritesConsistency)
+}
+
+// OwnTools are the MCPTools of a server with all that the manager has made of them. Discovery would else take the name of a tool
+// that it has just made for one that somebody else holds.
+func (g *Gatherer) OwnTools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+	return g.toolsOf(ctx, key)
+}
+
+func (g *Gatherer) toolsOf(ctx context.Context, key prober.Key, opts ...client.ListOption) ([]mcpv1alpha1.MCPTool, error) {
 	var list mcpv1alpha1.MCPToolList
-	err := g.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
+	opts = append(opts, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name}, client.UnsafeDisableDeepCopy)
+	if err := g.Client.List(ctx, &list, opts...); err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.MCPTool) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, nil
 }
 
-func (g *Gatherer) ruleSets(ctx context.Context, namespace string) ([]mcpv1alpha1.RuleSet, error) {
+// RuleSets are those of a namespace.
+func (g *Gatherer) RuleSets(ctx context.Context, namespace string) ([]mcpv1alpha1.RuleSet, error) {
 	var list mcpv1alpha1.RuleSetList
-	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing RuleSets: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b mcpv1alpha1.RuleSet) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, nil
 }
 
-// deployment is the server's own; nil where there is none, or where one of its name is not ours.
-func (g *Gatherer) deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
+// Deployment is the server's own; nil where there is none, or where one of its name is not ours.
+func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
 	var d appsv1.Deployment
 	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d)
 	switch {
@@ -91,16 +103,16 @@ func (g *Gatherer) deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*a
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Deployment %s: %w", s.Name, err)
-	case !controlledBy[*appsv1.Deployment](s)(&d):
+	case !ControlledBy[*appsv1.Deployment](s)(&d):
 		return nil, nil
 	}
 	return &d, nil
 }
 
-// running gives the server's Deployment and the pods whose chain of owners ends at this very server, with what their
+// Running gives the server's Deployment and the pods whose chain of owners ends at this very server, with what their
 // dispatchers say. A label proves nothing: anybody who may create pods may write it.
-func (g *Gatherer) running(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, []decide.Pod, error) {
-	d, err := g.deployment(ctx, s)
+func (g *Gatherer) Running(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, []decide.Pod, error) {
+	d, err := g.Deployment(ctx, s)
 	if d == nil || err != nil {
 		return nil, nil, err
 	}
@@ -112,7 +124,7 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	ofServer := client.MatchingFields{indexServerLabel: s.Name}
 	sets := &metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(replicaSet().GroupVersionKind())
-	if err := g.Client.List(ctx, sets, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Client.List(ctx, sets, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing ReplicaSets: %w", err)
 	}
 	owners := map[types.UID]bool{}
@@ -122,11 +134,11 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 		}
 	}
 	var list corev1.PodList
-	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	seen := map[string]prober.Observation{}
-	for _, o := range g.Prober.Observe(keyOf(s)) {
+	for _, o := range g.Prober.Observe(prober.KeyOf(s)) {
 		seen[o.Target.UID] = o
 	}
 	var out []decide.Pod
@@ -142,8 +154,8 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	return out, nil
 }
 
-// document are the files of the server's registry document that begin it; none while there is none.
-func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) (shard.Files, error) {
+// Document are the files of the server's registry document that begin it; none while there is none.
+func (g *Gatherer) Document(ctx context.Context, s *mcpv1alpha1.MCPServer) (shard.Files, error) {
 	cm, err := g.configMap(ctx, s, render.RegistryName(s.Name))
 	if cm == nil || err != nil {
 		return nil, err
@@ -157,8 +169,8 @@ func (g *Gatherer) document(ctx context.Context, s *mcpv1alpha1.MCPServer) (shar
 	return files, nil
 }
 
-// shard is the content of one shard of the server's document.
-func (g *Gatherer) shard(ctx context.Context, s *mcpv1alpha1.MCPServer, file string) ([]byte, error) {
+// Shard is the content of one shard of the server's document.
+func (g *Gatherer) Shard(ctx context.Context, s *mcpv1alpha1.MCPServer, file string) ([]byte, error) {
 	cm, err := g.configMap(ctx, s, render.ShardName(s.Name, file))
 	if err != nil {
 		return nil, err
@@ -178,21 +190,21 @@ func (g *Gatherer) configMap(ctx context.Context, s *mcpv1alpha1.MCPServer, name
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", name, err)
-	case !controlledBy[*corev1.ConfigMap](s)(&cm):
+	case !ControlledBy[*corev1.ConfigMap](s)(&cm):
 		return nil, nil
 	}
 	return &cm, nil
 }
 
-// written is what the server's registry document holds as it stands in the cluster.
-func (g *Gatherer) written(ctx context.Context, s *mcpv1alpha1.MCPServer, known *library.Library) (library.Held, error) {
-	files, err := g.document(ctx, s)
+// Written is what the server's registry document holds as it stands in the cluster.
+func (g *Gatherer) Written(ctx context.Context, s *mcpv1alpha1.MCPServer, known *library.Library) (library.Held, error) {
+	files, err := g.Document(ctx, s)
 	if err != nil {
 		return library.Held{}, err
 	}
 	var failed error
-	held := known.Read(keyOf(s), files, func(file string) ([]byte, error) {
-		data, err := g.shard(ctx, s, file)
+	held := known.Read(prober.KeyOf(s), files, func(file string) ([]byte, error) {
+		data, err := g.Shard(ctx, s, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = err
 		}
@@ -201,19 +213,19 @@ func (g *Gatherer) written(ctx context.Context, s *mcpv1alpha1.MCPServer, known 
 	return held, failed
 }
 
-// documentInput is what the server's document is rendered from.
-func (g *Gatherer) documentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (document.Input, error) {
-	in := document.Input{Server: s, Revisions: revisionsOf(pods), Replicas: decide.Replicas(d)}
+// DocumentInput is what the server's document is rendered from.
+func (g *Gatherer) DocumentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (document.Input, error) {
+	in := document.Input{Server: s, Revisions: RevisionsOf(pods), Replicas: decide.Replicas(d)}
 	var err error
-	if in.Tools, err = g.tools(ctx, keyOf(s)); err != nil {
+	if in.Tools, err = g.Tools(ctx, prober.KeyOf(s)); err != nil {
 		return in, err
 	}
-	in.RuleSets, err = g.ruleSets(ctx, s.Namespace)
+	in.RuleSets, err = g.RuleSets(ctx, s.Namespace)
 	return in, err
 }
 
-// revisionsOf are what the pods run.
-func revisionsOf(pods []decide.Pod) []string {
+// RevisionsOf are what the pods run.
+func RevisionsOf(pods []decide.Pod) []string {
 	var out []string
 	for i := range pods {
 		if name := pods[i].Revision(); name != "" {
@@ -222,4 +234,12 @@ func revisionsOf(pods []decide.Pod) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// ControlledBy says that an object belongs to the server.
+func ControlledBy[O client.Object](s *mcpv1alpha1.MCPServer) func(O) bool {
+	return func(o O) bool {
+		ref := metav1.GetControllerOf(o)
+		return ref != nil && render.OwnedBy(ref.UID, s)
+	}
 }

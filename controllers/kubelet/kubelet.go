@@ -1,7 +1,9 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+// Package kubelet urges the kubelets of a server's pods to look at the registry document at once, which by themselves they do
+// once a minute. It writes one annotation of pods and nothing else, and must not import controllers.
+package kubelet
 
 import (
 	"context"
