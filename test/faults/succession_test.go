@@ -307,7 +307,8 @@ func (c *changes) rest(ctx context.Context, servers int) (rig.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Rest(ctx, c.namespace, quiet)
+	// The index and what rules say come later, on a busy machine much later.
+	return c.Rest(ctx, c.namespace, 4*quiet)
 }
 
 // step makes one change of many.
