@@ -174,7 +174,7 @@ func (e *effects) settled(ctx context.Context, one, other string) error {
 		}
 		text := fmt.Sprint(state)
 		waiting := strings.Contains(text, `"stale"`) || strings.Contains(text, `"reason": "Progressing"`) || strings.Contains(text, `"reason": "Pending"`)
-		if !waiting || quiet > 2*time.Second {
+		if !waiting || quiet > time.Second {
 			return e.Agree(ctx, one, other, func(context.Context) error { return nil })
 		}
 	}

@@ -46,8 +46,7 @@ func answers(ctx context.Context, url string) (string, error) {
 	}
 }
 
-// says waits until an address says all lines. The manager counts all namespaces, and what other tests have left may still be on
-// its way out.
+// says waits until an address says all lines.
 func says(ctx context.Context, url string, lines ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()
@@ -86,8 +85,14 @@ func get(ctx context.Context, url string) (string, error) {
 func TestProcess(t *testing.T) {
 	r := need(t)
 	var log bytes.Buffer
-	p := process(t, r, rig.ProcessOptions{LeaseNamespace: namespace(t, r), Log: &log})
-	launch(t, r, 1, 0).comeUp(t)
+	f := &fleet{Rig: r, namespaces: []string{namespace(t, r)}, servers: 1}
+	p := process(t, r, rig.ProcessOptions{Namespaces: f.namespaces, LeaseNamespace: f.namespaces[0], Log: &log})
+	server := person{r, f.namespaces[0]}.server("files")
+	server.Spec.Container.Image = fiveTools
+	if err := r.Client.Create(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+	f.comeUp(t)
 	for _, url := range []string{p.Probes + "/healthz", p.Probes + "/readyz"} {
 		if _, err := answers(t.Context(), url); err != nil {
 			t.Error(err)

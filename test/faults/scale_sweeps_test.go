@@ -21,7 +21,7 @@ func patienceFor(servers int) time.Duration {
 // the manager again.
 func TestScale(t *testing.T) {
 	began := time.Now()
-	few, many, times := sized(t, 4, 50, 50), sized(t, 16, 500, 5000), sized(t, 3, 5, 5)
+	few, many, times := sized(t, 4, 50, 50), sized(t, 16, 500, 5000), sized(t, 2, 5, 5)
 	s := newScale(t)
 	s.grow(few, few, fiveTools)
 	s.comeUp(patienceFor(few))
@@ -106,7 +106,7 @@ func TestScaleTools(t *testing.T) {
 // TestScaleNamespace has many servers in one namespace, and a RuleSet that selects them all.
 func TestScaleNamespace(t *testing.T) {
 	began := time.Now()
-	few, many, tools, times := sized(t, 3, 20, 20), sized(t, 9, 200, 1000), sized(t, 5, 20, 10), sized(t, 3, 5, 5)
+	few, many, tools, times := sized(t, 3, 20, 20), sized(t, 9, 200, 1000), sized(t, 5, 20, 10), sized(t, 2, 5, 5)
 	s := newScale(t)
 	s.grow(few, many, fmt.Sprint(manyTools, tools))
 	p := person{s.Rig, s.namespaces[0]}
