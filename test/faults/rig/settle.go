@@ -138,12 +138,25 @@ func (r *Rig) undecided(ctx context.Context, namespace string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	waiting := false
 	for i := range objects {
-		if objects[i].GroupVersionKind().Group == mcpv1alpha1.GroupVersion.Group && onItsWay(&objects[i]) {
-			return true, nil
+		if refused(&objects[i]) {
+			return false, nil // what waits, waits for a person
+		}
+		waiting = waiting || objects[i].GroupVersionKind().Group == mcpv1alpha1.GroupVersion.Group && onItsWay(&objects[i])
+	}
+	return waiting, nil
+}
+
+// refused says whether the manager has refused the spec of a server as it is now.
+func refused(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list(conditions) {
+		if c["reason"] == mcpv1alpha1.ReasonApplyFailed && c["observedGeneration"] == o.GetGeneration() {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 func onItsWay(o *unstructured.Unstructured) bool {
