@@ -78,6 +78,8 @@ type clean struct {
 	before, after rig.State
 	// writes are those of its second half.
 	writes []proxy.Call
+	// remade are the Deployments that the second half makes a second time, with their server.
+	remade map[string]bool
 }
 
 // parallel is how many points are tried at one time.
@@ -102,11 +104,23 @@ func rehearse(ctx context.Context, r *rig.Rig, m *rig.Manager, s scenario) (*cle
 		return nil, err
 	}
 	n := len(m.WritesIn(ns))
+	first, err := deployments(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.then(ctx, p); err != nil {
 		return nil, err
 	}
 	if c.after, err = r.Rest(ctx, ns, quiet); err != nil {
 		return nil, err
+	}
+	second, err := deployments(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c.remade = map[string]bool{}
+	for name, uid := range second {
+		c.remade[name] = first[name] != "" && first[name] != uid
 	}
 	seen := map[string]int{}
 	for _, call := range m.WritesIn(ns)[n:] {

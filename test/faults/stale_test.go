@@ -102,6 +102,8 @@ func TestStaleViews(t *testing.T) {
 	}
 	if err := rehearsals.Wait(); err != nil {
 		t.Error(err)
+	} else if err := lookAgain(t.Context(), r, rehearsed); err != nil {
+		t.Error(err)
 	}
 	if err := clear.Stop(); err != nil || t.Failed() {
 		t.Fatal("a clean run failed", err)
@@ -134,6 +136,17 @@ func TestStaleViews(t *testing.T) {
 	}
 	figures(t, began, "%d plans over %d scenarios, lag up to %v, %d events late, lost or expired: %d ended as with a clear view, without a second Deployment or a deletion of something live",
 		tried.Load(), len(rehearsed), most, bent.Load(), done.Load())
+}
+
+// lookAgain takes the last states of clean runs once more: on a busy machine a manager may have been silent for longer than a
+// quiet moment.
+func lookAgain(ctx context.Context, r *rig.Rig, rehearsed []*clean) (err error) {
+	for _, c := range rehearsed {
+		if c.after, err = r.Rest(ctx, c.namespace, quiet); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // through runs a scenario with a manager whose view is bent.
@@ -189,7 +202,7 @@ func alive(ctx context.Context, p person, m *rig.Manager, wanted *clean, before 
 		return err
 	}
 	for name, uid := range after {
-		if before[name] != "" && before[name] != uid {
+		if before[name] != "" && before[name] != uid && !wanted.remade[name] {
 			return fmt.Errorf("deployment %s was made a second time", name)
 		}
 	}
