@@ -41,7 +41,8 @@ var _ = Describe("Many tools of one server", func() {
 		many, asideOfMany := discover(w, "many", 160)
 		Expect(few).To(Equal(2*20), "each is made, and its status written")
 		Expect(many).To(Equal(2 * 160))
-		Expect(asideOfMany).To(Equal(aside), "documents, statuses and the index are written for all tools together")
+		// A status or the index may be written in two steps, by who comes first; never for each tool.
+		Expect(asideOfMany).To(BeNumerically("~", aside, 4), "documents, statuses and the index are written for all tools together")
 	})
 
 	It("take no write when they are looked at again", func() {
