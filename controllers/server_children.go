@@ -129,6 +129,11 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return err
 	}
+	if live.UID == "" {
+		if gone, err := r.gone(ctx, s); gone || err != nil {
+			return err
+		}
+	}
 	want, state, err := r.inTurn(ctx, s, live)
 	if err != nil {
 		return err
@@ -148,6 +153,17 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
 	}
 	return r.Waves.Report(ctx, prober.KeyOf(s), state)
+}
+
+// gone asks the API server itself whether a server is no more. A view that is late shows one for a while after it was deleted
+// and its pods with it, and would start them once more.
+func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (bool, error) {
+	var now mcpv1alpha1.MCPServer
+	err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &now)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading MCPServer %s: %w", s.Name, err)
+	}
+	return err != nil || now.UID != s.UID || !now.DeletionTimestamp.IsZero(), nil
 }
 
 // inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and

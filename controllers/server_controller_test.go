@@ -54,6 +54,21 @@ var _ = Describe("An MCPServer", func() {
 		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("False/ServerNotReady"))
 	})
 
+	It("has no pods started once more by a manager whose view of it is late when it is gone", func() {
+		w.create(w.server("files"))
+		w.settle()
+		late, deployment := w.getServer("files"), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
+		// What the cluster does: the server goes, and its Deployment with it.
+		Expect(kubectl.Delete(w.ctx, w.getServer("files"))).To(Succeed())
+		Expect(kubectl.Delete(w.ctx, deployment)).To(Succeed())
+		Eventually(func() error {
+			return w.client.Get(w.ctx, client.ObjectKeyFromObject(deployment), &appsv1.Deployment{})
+		}).Should(Satisfy(apierrors.IsNotFound))
+		_, err := w.Server.Reconcile(w.ctx, late)
+		Expect(client.IgnoreNotFound(err)).To(Succeed(), "its status can't be written any more")
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(deployment), &appsv1.Deployment{})).To(Satisfy(apierrors.IsNotFound))
+	})
+
 	It("writes nothing at rest, nor after the same spec, a restart, or what others add to its children (ToolHive 4012 and 6344, mcp-lifecycle-operator 208 and 209)", func() {
 		w.create(w.server("files", everyField))
 		w.settle()
