@@ -50,12 +50,9 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 }
 
 func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	if workload.ServiceAccountName(s) != s.Name {
-		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
-	}
 	if s.Spec.Pod.ServiceAccountName != "" {
-		// A person's account that has the server's name is theirs.
-		return nil
+		// The account is a person's, also one that has the server's name: only ours is taken back.
+		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
 	}
 	return apply(ctx, r.Apply, child[*corev1.ServiceAccount, *corev1ac.ServiceAccountApplyConfiguration]{
 		kind:    "ServiceAccount",

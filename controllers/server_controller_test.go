@@ -193,10 +193,21 @@ var _ = Describe("An MCPServer", func() {
 		w.create(w.server("files"))
 		w.settle()
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
-		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
-		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.ServiceAccountName = "theirs" })
+		there := func() error { return kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), &corev1.ServiceAccount{}) }
+		name := func(account string) {
+			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.ServiceAccountName = account })
+			w.settle()
+		}
+		for _, other := range []string{"theirs", "files"} {
+			Expect(there()).To(Succeed())
+			name(other)
+			Expect(apierrors.IsNotFound(there())).To(BeTrue(), "the spec names %s, which is a person's to make", other)
+			name("")
+		}
+		name("files")
+		Expect(kubectl.Create(w.ctx, account)).To(Succeed())
 		w.settle()
-		Expect(apierrors.IsNotFound(kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account))).To(BeTrue())
+		Expect(there()).To(Succeed(), "an account of a person stays")
 	})
 
 	It("lets replicas find each other while there are several", func() {
