@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -157,10 +158,14 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (bool, error) {
 	var now mcpv1alpha1.MCPServer
 	err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &now)
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
 		return false, fmt.Errorf("reading MCPServer %s: %w", s.Name, err)
+	default:
+		return now.UID != s.UID || !now.DeletionTimestamp.IsZero(), nil
 	}
-	return err != nil || now.UID != s.UID || !now.DeletionTimestamp.IsZero(), nil
 }
 
 // inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and
