@@ -203,9 +203,9 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	return change.Step(d, r.Waves.Turn(prober.KeyOf(s)))
 }
 
-// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec
-// says so: before our own field owner lets go of it,
-// another one takes it as it is. An autoscaler that changes it in between is no harm: the two then disagree, and we come again.
+// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec says
+// so: before our own field owner lets go of it, another one takes it as it is. An autoscaler that changes it in between is no
+// harm: the two then disagree, and we come again.
 func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
 	d, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
