@@ -62,7 +62,10 @@ func (c *calm) rest(ctx context.Context, m *rig.Manager, what string, points []*
 	if err := rig.Wait(ctx, c.window); err != nil {
 		return err
 	}
-	writes := slices.DeleteFunc(m.Writes()[before:], func(w proxy.Call) bool { return !quietened[w.Namespace] })
+	writes := slices.DeleteFunc(m.Writes()[before:], func(w proxy.Call) bool {
+		// What the API server refuses, such as a spec that makes no pod, is tried again every half a minute on purpose.
+		return w.Denied || !quietened[w.Namespace]
+	})
 	c.mu.Lock()
 	c.namespaces += len(quietened)
 	c.writes = append(c.writes, writes...)

@@ -131,7 +131,7 @@ func loadShard(ref ref, load Load) ([]byte, error) {
 func (r *root) join(parts []part) (*registry.Document, error) {
 	doc := &registry.Document{
 		Version: registry.Version, Sequence: r.Sequence,
-		Server: r.Server, Upstream: r.Upstream, Policy: r.Policy, Telemetry: r.Telemetry,
+		Server: r.Server, Upstream: r.Upstream, Policy: r.Policy, Telemetry: r.Telemetry, DomainModel: r.DomainModel,
 		Revisions: make(map[string]registry.Revision, len(r.Revisions)),
 	}
 	for _, name := range r.Revisions {

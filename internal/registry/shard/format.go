@@ -12,14 +12,15 @@ import (
 	"toolgate.dev/toolgate/internal/rules"
 )
 
-// root is the first file of a document in shards.
+// root is the first file of a document in shards: all of it but what is said of single tools and by RuleSets.
 type root struct {
-	Version   int                `json:"version"` // registry.VersionSharded
-	Sequence  int64              `json:"sequence"`
-	Server    registry.Server    `json:"server"`
-	Upstream  registry.Upstream  `json:"upstream"`
-	Policy    registry.Policy    `json:"policy"`
-	Telemetry registry.Telemetry `json:"telemetry,omitzero"`
+	Version     int                  `json:"version"` // registry.VersionSharded
+	Sequence    int64                `json:"sequence"`
+	Server      registry.Server      `json:"server"`
+	Upstream    registry.Upstream    `json:"upstream"`
+	Policy      registry.Policy      `json:"policy"`
+	Telemetry   registry.Telemetry   `json:"telemetry,omitzero"`
+	DomainModel registry.DomainModel `json:"domainModel,omitzero"`
 	// Revisions are the names of all revisions, sorted; their tools are in the shards.
 	Revisions []string `json:"revisions"`
 	// Shards are those that hold something, in the order of their files.

@@ -223,7 +223,7 @@ func joined(entries []entry) []entry {
 func (p *Plan) root(sequence int64, cuts []cut) root {
 	r := root{
 		Version: registry.VersionSharded, Sequence: sequence,
-		Server: p.doc.Server, Upstream: p.doc.Upstream, Policy: p.doc.Policy, Telemetry: p.doc.Telemetry,
+		Server: p.doc.Server, Upstream: p.doc.Upstream, Policy: p.doc.Policy, Telemetry: p.doc.Telemetry, DomainModel: p.doc.DomainModel,
 		Revisions: slices.AppendSeq([]string{}, maps.Keys(p.doc.Revisions)), Shards: []ref{},
 	}
 	slices.Sort(r.Revisions)

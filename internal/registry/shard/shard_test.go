@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +40,10 @@ func document(tools int, revisions ...string) *registry.Document {
 		Upstream: registry.Upstream{Transport: registry.TransportStdio, Isolation: registry.IsolationSession},
 		Policy: registry.Policy{TimeoutSeconds: 30, Expose: registry.Expose{Tools: true, Resources: true}, Passthrough: []string{"x/y"},
 			Discovery: registry.Discovery{PinningOff: true}, Trust: registry.Trust{Trusted: true}},
-		Revisions: map[string]registry.Revision{},
-		RuleSets:  []rules.Set{set("paths", "args.path"), set("times", "args.time")},
+		Telemetry:   registry.Telemetry{OTLPEndpoint: "http://collector:4318"},
+		DomainModel: registry.DomainModel{File: "model.ttl", Format: registry.ModelTurtle},
+		Revisions:   map[string]registry.Revision{},
+		RuleSets:    []rules.Set{set("paths", "args.path"), set("times", "args.time")},
 	}
 	for _, name := range revisions {
 		rev := registry.Revision{Tools: []registry.Tool{}}
@@ -85,6 +88,16 @@ func decode(t testing.TB, f shard.Files) *registry.Document {
 		t.Fatal(err)
 	}
 	return doc
+}
+
+// A member that is added to documents must be in these tests' documents too: they find out whether shards hold it.
+func TestNoMemberOfADocumentIsForgotten(t *testing.T) {
+	doc := reflect.ValueOf(document(1, "r1")).Elem()
+	for i := range doc.NumField() {
+		if doc.Field(i).IsZero() {
+			t.Errorf("the documents of these tests have no %s", doc.Type().Field(i).Name)
+		}
+	}
 }
 
 func names(f shard.Files) []string { return slices.Sorted(maps.Keys(f)) }

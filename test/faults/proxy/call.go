@@ -20,6 +20,8 @@ type Call struct {
 	initial bool
 	// Occurrence counts the calls of this Key, from 1.
 	Occurrence int
+	// Denied says that the API server itself would not carry it out, so that it changed nothing.
+	Denied bool
 }
 
 // Mutating says whether the call changes an object.

@@ -140,6 +140,18 @@ func (p *Proxy) record(c Call) Call {
 	return c
 }
 
+// denied notes that a call of the past changed nothing.
+func (p *Proxy) denied(c Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.calls) - 1; i >= 0; i-- {
+		if p.calls[i] == c {
+			p.calls[i].Denied = true
+			return
+		}
+	}
+}
+
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if p.ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
@@ -182,6 +194,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			p.kill()
 		}
 		panic(http.ErrAbortHandler)
+	}
+	if call.Mutating() && !call.aside() && resp.StatusCode >= http.StatusBadRequest {
+		p.denied(call)
 	}
 	if call.Resource == "leases" && call.Mutating() && resp.StatusCode < http.StatusMultipleChoices {
 		p.renewed(sent, body)
