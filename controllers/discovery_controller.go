@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -65,21 +66,34 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	made, err := r.makeTools(ctx, d, tools)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
+	// A tool that can't be made keeps none of the others from being told of.
+	made, failed := r.makeTools(ctx, d, tools)
 	if made {
 		if tools, err = r.Gather.OwnTools(ctx, d.key); err != nil {
-			return reconcile.Result{}, err
+			return reconcile.Result{}, errors.Join(failed, err)
 		}
 	}
 	if d.server != nil {
 		if d.broken, err = r.brokenSets(ctx, d, tools); err != nil {
-			return reconcile.Result{}, err
+			return reconcile.Result{}, errors.Join(failed, err)
 		}
 	}
-	return reconcile.Result{RequeueAfter: d.trustEnds(r.Clock.Now())}, r.updateAll(ctx, d, tools)
+	return reconcile.Result{RequeueAfter: r.again(d)}, errors.Join(failed, r.updateAll(ctx, d, tools))
+}
+
+// again is how long until a server's tools are looked at without any event; 0 for never.
+func (r *DiscoveryReconciler) again(d *discovery) time.Duration {
+	if d.server == nil {
+		return 0
+	}
+	now := r.Clock.Now()
+	wait := d.trustEnds(now)
+	if left := r.Library.LeftOut(d.key); len(left.Why) > 0 {
+		if retry := until(left.Again, now); wait == 0 || retry < wait {
+			wait = retry
+		}
+	}
+	return wait
 }
 
 // look gathers, and tells the prober whom to ask.
@@ -154,9 +168,9 @@ func (d *discovery) unrecorded() bool {
 	return d.server != nil && d.view.Known() && d.view.Unrecorded()
 }
 
-// trustEnds is how long until a tool may stop being callable without any event; 0 for never.
+// trustEnds is how long until a tool of a server may stop being callable without any event; 0 for never.
 func (d *discovery) trustEnds(now time.Time) time.Duration {
-	if d.server == nil || d.server.Spec.Trust.ExpiresAt == nil || !now.Before(d.server.Spec.Trust.ExpiresAt.Time) {
+	if d.server.Spec.Trust.ExpiresAt == nil || !now.Before(d.server.Spec.Trust.ExpiresAt.Time) {
 		return 0
 	}
 	return until(d.server.Spec.Trust.ExpiresAt.Time, now)

@@ -4,6 +4,8 @@
 package controllers_test
 
 import (
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -214,6 +216,29 @@ var _ = Describe("Discovery", func() {
 		var t mcpv1alpha1.MCPTool
 		Expect(client.IgnoreNotFound(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files.old-tool"}, &t))).To(Succeed())
 		Expect(t.Name).To(BeEmpty(), "it should have been deleted")
+	})
+
+	It("tells of a tool that can't have an MCPTool, and of all others as if it were not there", func() {
+		long := strings.Repeat("x", 1025) // spec.toolName takes 1024
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition(long, fakecluster.ReadOnly))
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		status := w.getServer("files").Status
+		Expect(condition(status.Conditions, "Discovered")).To(Equal("True/ToolsWithheld"))
+		Expect(message(status.Conditions, "Discovered")).To(And(ContainSubstring("1 of 2"), ContainSubstring("ApplyFailed"), ContainSubstring("1024")))
+		lists(pod, fakecluster.Definition("read_file", ""), fakecluster.Definition(long, fakecluster.ReadOnly))
+		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
+		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/Discovered"))
+	})
+
+	It("goes on where somebody takes a pod's revision off", func() {
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		change(w, pod, func(p *corev1.Pod) { delete(p.Labels, render.LabelRevision) })
+		w.settle()
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settle()
+		Expect(registered("files.read-file")).To(Equal("False/Disabled"))
 	})
 
 	It("tells of a declared tool that the server does not list", func() {

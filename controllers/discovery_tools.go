@@ -5,19 +5,22 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// makeTools makes an MCPTool for every listed name that has none, and says whether it made any.
+// makeTools makes an MCPTool for every listed name that has none, and says whether it made any. What can't be made is noted in
+// the Library, for the server's status; the error is what may go well the next time.
 func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) (bool, error) {
 	if d.server == nil {
 		return false, nil
@@ -26,58 +29,89 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	for i := range tools {
 		there[tools[i].Spec.ToolName] = true
 	}
+	known, now := r.Library.LeftOut(d.key), r.Clock.Now()
+	left := library.LeftOut{Why: map[string]decide.Refusal{}, Again: known.Again}
+	retry := !now.Before(known.Again)
+	if retry {
+		left.Again = now.Add(refusedRetry)
+	}
 	var objects []string
+	var failed error
 	claimed := map[string]string{}
 	for _, name := range d.view.Names() {
 		if there[name] || name == "" {
 			continue
 		}
-		object, err := r.objectName(ctx, d, name, claimed)
-		if err != nil {
-			return false, err
+		if why, out := known.Why[name]; out && !retry {
+			left.Why[name] = why
+			continue
 		}
+		object, err := r.objectName(ctx, d, name, claimed)
+		failed = errors.Join(failed, leaveOut(left, name, err))
 		if object != "" {
 			claimed[object] = name
 			objects = append(objects, object)
 		}
 	}
+	results := make([]error, len(objects))
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for _, object := range objects {
-		group.Go(func() error { return r.applyTool(ctx, render.Tool(d.server, object, claimed[object], true)) })
+	for i, object := range objects {
+		group.Go(func() error {
+			results[i] = r.applyTool(ctx, render.Tool(d.server, object, claimed[object], true))
+			return nil
+		})
 	}
-	return len(objects) > 0, group.Wait()
+	_ = group.Wait()
+	for i, object := range objects {
+		failed = errors.Join(failed, leaveOut(left, claimed[object], results[i]))
+	}
+	if r.Library.LeaveOut(d.key, left) {
+		r.Passes.Written(d.key)
+	}
+	return len(objects) > 0, failed
 }
 
-// objectName is what the MCPTool of a tool is to be named; "" where all that it could be is held by others, or claimed by tools
-// that are about to be made.
+// leaveOut notes why a tool can't be made where a person must put it right, and gives back any other error.
+func leaveOut(tools library.LeftOut, tool string, err error) error {
+	refused, err := classify(err)
+	if refused != (decide.Refusal{}) {
+		tools.Why[tool] = refused
+	}
+	return err
+}
+
+// objectName is what the MCPTool of a tool is to be named; "" where there is one, which the list did not have yet. The error is
+// a *foreignError where all that it could be is held by others, or claimed by tools that are about to be made: the tool then
+// stays unknown to dispatchers, which refuse it.
 func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool string, claimed map[string]string) (string, error) {
 	object := catalog.ObjectName(d.server.Name, tool)
 	for _, name := range []string{object, catalog.SecondObjectName(d.server.Name, tool)} {
-		taken, err := r.taken(ctx, d, name)
-		if err != nil {
+		holder, err := r.holder(ctx, d, name)
+		switch {
+		case err != nil:
 			return "", err
+		case holder != nil && holder.Spec.ServerRef.Name == d.server.Name && holder.Spec.ToolName == tool:
+			return "", nil
 		}
-		if _, also := claimed[name]; !also && !taken {
+		if _, also := claimed[name]; !also && holder == nil {
 			return name, nil
 		}
 	}
-	// The tool stays unknown to dispatchers, which refuse it, until a person renames one of the objects.
-	log.FromContext(ctx).Info("A tool has no MCPTool because others hold its names", "tool", tool, "mcpTool", object)
-	return "", nil
+	return "", &foreignError{kind: "MCPTool", name: object}
 }
 
-// taken says whether the name of an object is held by the MCPTool of something else.
-func (r *DiscoveryReconciler) taken(ctx context.Context, d *discovery, object string) (bool, error) {
+// holder is the MCPTool that has a name; nil for none.
+func (r *DiscoveryReconciler) holder(ctx context.Context, d *discovery, object string) (*mcpv1alpha1.MCPTool, error) {
 	var t mcpv1alpha1.MCPTool
 	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: object}, &t)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil //nolint:nilnil // nobody holds it, and that is no error
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading MCPTool %s: %w", object, err)
+		return nil, fmt.Errorf("reading MCPTool %s: %w", object, err)
 	}
-	return true, nil
+	return &t, nil
 }
 
 // applyTool applies all that discovery ever writes of a tool beside its status.

@@ -44,7 +44,11 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	refused, applyErr := r.applyChildren(ctx, s)
-	if err := r.Waves.Seen(ctx, prober.KeyOf(s)); err != nil {
+	looked := r.Waves.Seen
+	if refused != (decide.Refusal{}) {
+		looked = r.Waves.Refuse
+	}
+	if err := looked(ctx, prober.KeyOf(s)); err != nil {
 		applyErr = errors.Join(applyErr, err)
 	}
 	in, err := r.gather(ctx, s, refused)
@@ -76,7 +80,7 @@ func until(next, now time.Time) time.Duration {
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
 	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(prober.KeyOf(s)),
-		Upgrade: r.Waves.State(prober.KeyOf(s))}
+		LeftOut: r.Library.LeftOut(prober.KeyOf(s)).Why, Upgrade: r.Waves.State(prober.KeyOf(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
 		return in, err

@@ -157,6 +157,24 @@ var _ = Describe("A new release of Toolgate", func() {
 		Expect(upgraded()).To(Equal(names[:4]))
 	})
 
+	It("stops when the API server does not take what the release makes of a server, and says so", func() {
+		w.release = "" // no pod is without an image
+		w.restart()
+		for range 4 { // what is refused is tried again in each
+			w.pass()
+		}
+		Expect(is(names[0])).To(Equal("False/UpgradeFailed"))
+		Expect(message(w.getServer(names[0]).Status.Conditions, "Upgraded")).To(And(
+			ContainSubstring("no other server is upgraded until they can"), ContainSubstring("image")))
+		Expect(is(names[2])).To(Equal("False/UpgradeWaiting"))
+
+		By("going on with a release that it takes")
+		w.release = after
+		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+	})
+
 	It("does not wait for a server that was not available before", func() {
 		rolledOut(0, nil, names[0])
 		w.restart()

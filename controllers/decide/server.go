@@ -56,6 +56,8 @@ type ServerInput struct {
 	Upgrade waves.State
 	// Tools are the MCPTools of the server.
 	Tools []mcpv1alpha1.MCPTool
+	// LeftOut are tools that can't have an MCPTool, and why.
+	LeftOut map[string]Refusal
 	// MissingRuleSets are named in spec.ruleSets and not there.
 	MissingRuleSets []string
 }
@@ -272,8 +274,13 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 		objects[d.Tools[i].Spec.ToolName] = &d.Tools[i]
 	}
 	var withheld, missing []string
+	var why string // of the first tool that is left out
 	for _, t := range cat.Tools {
+		left, out := d.LeftOut[t.Name]
 		switch c := registration(objects[t.Name]); {
+		case c == nil && out:
+			withheld = append(withheld, fmt.Sprintf("%s (%s)", t.Name, left.Reason))
+			why = cmp.Or(why, "; "+left.Message)
 		case c == nil:
 			missing = append(missing, t.Name)
 		case c.Status == metav1.ConditionFalse:
@@ -286,7 +293,7 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 	}
 	if len(withheld) > 0 {
 		slices.Sort(withheld)
-		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld))))
+		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s%s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld)), why))
 	}
 	return yes(mcpv1alpha1.ReasonDiscovered, count(len(cat.Tools), "tool"))
 }

@@ -18,6 +18,9 @@ func (d *ServerInput) upgraded() verdict {
 	case waves.Waiting:
 		return no(mcpv1alpha1.ReasonUpgradeWaiting, "its pods stay as they are until their turn comes: some servers of one namespace are upgraded at a time, "+
 			"and none while one that was upgraded is not available (Upgraded=False/UpgradeFailed); a change of the spec upgrades it at once")
+	case waves.Refused:
+		return no(mcpv1alpha1.ReasonUpgradeFailed, "its pods can't be those of the release that runs, and no other server is upgraded until they can: "+
+			d.Refused.Reason+": "+d.Refused.Message)
 	case waves.Upgrading:
 		reason, message := d.podProblem()
 		if reason == "" {

@@ -4,7 +4,9 @@
 package library
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,6 +40,15 @@ type documents struct {
 	asked   *rendering
 	held    []Held // newest last
 	refused decide.Refusal
+	leftOut LeftOut
+}
+
+// LeftOut are tools of a server that can't have an MCPTool.
+type LeftOut struct {
+	// Why, by the tools' names. Nobody may write to it.
+	Why map[string]decide.Refusal
+	// Again is when they are tried once more: what forbade them may have changed, and nothing that is watched tells.
+	Again time.Time
 }
 
 // New gives an empty library.
@@ -112,6 +123,23 @@ func (l *Library) Refused(key prober.Key) decide.Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of(key).refused
+}
+
+// LeaveOut notes which tools of a server have no MCPTool. It says whether that, or why, is news.
+func (l *Library) LeaveOut(key prober.Key, tools LeftOut) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.of(key)
+	news = !maps.Equal(d.leftOut.Why, tools.Why)
+	d.leftOut = tools
+	return news
+}
+
+// LeftOut are the tools of a server that have no MCPTool.
+func (l *Library) LeftOut(key prober.Key) LeftOut {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of(key).leftOut
 }
 
 // Forget is for a server that is gone.

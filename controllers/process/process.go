@@ -9,7 +9,9 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,12 +90,28 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err := controllers.Setup(ctx, mgr, setup); err != nil {
 		return nil, err
 	}
-	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
-		if err := add("ping", healthz.Ping); err != nil {
-			return nil, fmt.Errorf("adding probes: %w", err)
-		}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced(mgr.GetCache()))); err != nil {
+		return nil, fmt.Errorf("adding probes: %w", err)
 	}
 	return mgr, nil
+}
+
+// probePatience is less than a kubelet waits for an answer where nothing else is said, a second.
+const probePatience = 500 * time.Millisecond
+
+// synced says that a manager sees the cluster: one without its CRDs, or without the right to read, never does. One that stands by
+// has nothing to look at yet.
+func synced(caches interface {
+	WaitForCacheSync(ctx context.Context) bool
+}) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), probePatience)
+		defer cancel()
+		if !caches.WaitForCacheSync(ctx) {
+			return errors.New("the manager has not read all objects yet that it looks after")
+		}
+		return nil
+	}
 }
 
 // elect lets the manager act only while it leads, and gives a config in which the fence stands.

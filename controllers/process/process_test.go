@@ -4,8 +4,10 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,20 @@ func TestOptionsReachTheManager(t *testing.T) {
 		t.Errorf("options %+v of a manager that was told nothing", plain)
 	}
 }
+
+// A manager that can't read what it looks after is not ready, so that a rollout to it stops.
+func TestReadyWithTheCaches(t *testing.T) {
+	req := httptest.NewRequest(http.MethodGet, "/readyz", nil)
+	for sees, want := range map[caches]bool{true: true, false: false} {
+		if err := synced(sees)(req); (err == nil) != want {
+			t.Errorf("caches in sync: %t, ready: %v", sees, err)
+		}
+	}
+}
+
+type caches bool
+
+func (c caches) WaitForCacheSync(context.Context) bool { return bool(c) }
 
 func TestWhoStandsForElectionIsFenced(t *testing.T) {
 	sent := 0

@@ -14,10 +14,12 @@ import (
 type State string
 
 // States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet.
+// Refused: its turn has come, and the API server does not take what the release makes of it.
 const (
 	Settled   State = "Settled"
 	Waiting   State = "Waiting"
 	Upgrading State = "Upgrading"
+	Refused   State = "Refused"
 )
 
 // Gate lets servers through, a wave at a time. It is safe for concurrent use.
@@ -65,6 +67,15 @@ func (g *Gate) Report(ctx context.Context, key prober.Key, state State) error {
 	return err
 }
 
+// Refuse is for a server whose children the API server does not take. Where its turn has come, the wave goes on when it does; nobody
+// else's turn comes before: what it says of one server it may say of all.
+func (g *Gate) Refuse(ctx context.Context, key prober.Key) error {
+	if !g.Turn(key) {
+		return g.Seen(ctx, key)
+	}
+	return g.Report(ctx, key, Refused)
+}
+
 // Seen is for a server that can't get as far as Report: it is not waited for.
 func (g *Gate) Seen(ctx context.Context, key prober.Key) error {
 	g.mu.Lock()
@@ -103,7 +114,7 @@ func (g *Gate) set(key prober.Key, state State) {
 	g.states[key] = state
 	g.count[state]++
 	delete(g.unknown, key)
-	if state != Waiting {
+	if state != Waiting && state != Refused {
 		delete(g.turn, key)
 	}
 }

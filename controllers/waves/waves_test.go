@@ -143,6 +143,36 @@ func TestAServerThatCannotBeLookedAtHoldsNobodyUp(t *testing.T) {
 	}
 }
 
+// What the API server says of one server of a release it may say of all, so that nobody else's turn comes. Its own stays: it goes on as
+// soon as it is taken.
+func TestARefusedUpgradeStopsTheWaves(t *testing.T) {
+	in := newInstallation(1, "a1", "a2")
+	in.report(t, waves.Waiting, "a1", "a2")
+	for range 2 {
+		if err := in.Refuse(t.Context(), keys("a1")[0]); err != nil {
+			t.Fatal(err)
+		}
+		in.report(t, waves.Waiting, "a2")
+		in.wants(t, "a1")
+		if got := in.State(keys("a1")[0]); got != waves.Refused {
+			t.Fatalf("the refused one is %v", got)
+		}
+	}
+	in.report(t, waves.Upgrading, "a1")
+	in.wants(t)
+	in.report(t, waves.Settled, "a1")
+	in.wants(t, "a2")
+}
+
+func TestARefusedServerWithoutATurnHoldsNobodyUp(t *testing.T) {
+	in := newInstallation(1, "a1", "a2")
+	if err := in.Refuse(t.Context(), keys("a1")[0]); err != nil {
+		t.Fatal(err)
+	}
+	in.report(t, waves.Waiting, "a2")
+	in.wants(t, "a2")
+}
+
 // TestNeverMoreThanAWaveIsOnItsWay starts managers anew at any point of an upgrade of five hundred servers.
 func TestNeverMoreThanAWaveIsOnItsWay(t *testing.T) {
 	const most = 7

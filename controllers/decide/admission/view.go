@@ -44,7 +44,8 @@ func byName(c *registry.Catalogue) listed {
 	return out
 }
 
-// Listing is what one pod lists. A nil catalogue has not been told yet.
+// Listing is what one pod lists. A nil catalogue has not been told yet; of a pod without a revision, whose label somebody has taken
+// off, nobody can say by which pins its tools are judged.
 type Listing struct {
 	Revision  string
 	Catalogue *registry.Catalogue
@@ -62,7 +63,7 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 		}
 	}
 	for _, pod := range pods {
-		if pod.Catalogue == nil {
+		if pod.Catalogue == nil || pod.Revision == "" {
 			v.unread = true
 			continue
 		}
