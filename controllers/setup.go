@@ -166,16 +166,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
+// changed leaves out the resyncs of what belongs to an object: with its own, all that belongs to it is looked at.
+var changed = builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
+
 func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o)).
-		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
-		Owns(&appsv1.Deployment{}).
-		Owns(&corev1.Service{}).
-		Owns(&corev1.ServiceAccount{}).
-		Owns(&networkingv1.NetworkPolicy{}).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(specChanged(), resynced()))).
+		Owns(&appsv1.Deployment{}, changed).
+		Owns(&corev1.Service{}, changed).
+		Owns(&corev1.ServiceAccount{}, changed).
+		Owns(&networkingv1.NetworkPolicy{}, changed).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Owns(&corev1.ConfigMap{}).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
+		Owns(&corev1.ConfigMap{}, changed).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes), changed).
 		WatchesRawSource(r.written.source(settle, requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
 }
@@ -184,17 +187,17 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 func (r *Reconcilers) addDiscovery(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), changed).
 		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(byServerRef), builder.WithPredicates(toolTouched())).
 		Complete(r.Discovery)
 }
 
 func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o)).
-		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(specChanged())).
-		Owns(&corev1.ConfigMap{}).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(specChanged(), resynced()))).
+		Owns(&corev1.ConfigMap{}, changed).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes)).
+		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes), changed).
 		WatchesRawSource(r.written.source(settle, requestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
 }
@@ -212,8 +215,8 @@ func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
 func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
 	index := gathered(toIndex)
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
-		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, index).
+		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resynced()))).
+		Watches(&mcpv1alpha1.MCPTool{}, index, changed).
 		Watches(&corev1.ConfigMap{}, index, builder.WithPredicates(onlyIndex())).
 		Complete(r.Index)
 }
@@ -221,10 +224,10 @@ func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
 	all := gathered(allRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
-		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resynced()))).
 		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
-		Watches(&mcpv1alpha1.MCPTool{}, all).
-		Watches(&corev1.ConfigMap{}, all).
+		Watches(&mcpv1alpha1.MCPTool{}, all, changed).
+		Watches(&corev1.ConfigMap{}, all, changed).
 		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
 		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
 			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)

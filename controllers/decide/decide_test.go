@@ -141,6 +141,12 @@ func TestServerConditions(t *testing.T) {
 		}, map[string]string{"Healthy": "False/Unhealthy", "Ready": "False/Unhealthy"}},
 		"a tool has no object yet": {func(in *decide.ServerInput) { in.Tools = nil },
 			map[string]string{"Discovered": "False/Progressing", "Ready": "False/Progressing"}},
+		"a tool can have no object": {func(in *decide.ServerInput) {
+			in.Tools, in.LeftOut = nil, map[string]decide.Refusal{"a": {Reason: "ApplyFailed", Message: "its name is too long"}}
+		}, map[string]string{"Discovered": "True/ToolsWithheld", "Ready": "True/Ready"}},
+		"the API server takes nothing of a release": {func(in *decide.ServerInput) {
+			in.Upgrade, in.Refused = waves.Refused, decide.Refusal{Reason: "ApplyFailed", Message: "no such image is allowed"}
+		}, map[string]string{"Upgraded": "False/UpgradeFailed", "Accepted": "False/ApplyFailed"}},
 		"the document is behind what people wrote": {func(in *decide.ServerInput) {
 			in.DocumentStale = true
 			in.Server.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"}}

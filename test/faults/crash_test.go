@@ -136,7 +136,7 @@ type crashes struct {
 	*rig.Rig
 	manager *rig.Manager
 	plan    once
-	// slots bound what runs at one time.
+	// slots bound what runs at one time, beside listening to silence.
 	slots chan struct{}
 	calm  calm
 	// report tells of a difference; the others go on: each point is a finding of its own.
@@ -216,7 +216,9 @@ func (c *crashes) run(ctx context.Context, s scenario) error {
 	c.mu.Lock()
 	c.rehearsed = append(c.rehearsed, wanted)
 	c.mu.Unlock()
-	points := c.each(wanted, ways, s.most, func(p *point) error { return c.at(ctx, wanted, p) })
+	points := c.each(wanted, ways, s.most, func(p *point) error {
+		return c.slot(func() error { return c.at(ctx, wanted, p) })
+	})
 	if _, err := c.Reach(ctx, wanted.namespace, wanted.after); err != nil {
 		return fmt.Errorf("the clean run itself had not come to rest: %w", err)
 	}
@@ -238,7 +240,7 @@ func (c *crashes) each(wanted *clean, ways []proxy.Fault, most int, try func(*po
 	var group sync.WaitGroup
 	for _, p := range points {
 		group.Go(func() {
-			err := c.slot(func() error { return try(p) })
+			err := try(p)
 			c.points.Add(1)
 			if p.hit.IsZero() {
 				c.missed.Add(1)

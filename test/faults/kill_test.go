@@ -23,6 +23,22 @@ func (c *crashes) kills(ctx context.Context, wanted *clean) error {
 }
 
 func (c *crashes) kill(ctx context.Context, wanted *clean, at *point) error {
+	var next *rig.Manager
+	err := c.slot(func() (err error) {
+		if err = c.die(ctx, wanted, at); err != nil {
+			return err
+		}
+		next, err = c.succeed(ctx, wanted, at)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.calm.rest(ctx, next, "killed while "+wanted.name, []*point{at}), next.Stop())
+}
+
+// die runs a scenario under a manager that is killed at a point.
+func (c *crashes) die(ctx context.Context, wanted *clean, at *point) error {
 	var err error
 	if at.namespace, err = c.Namespace(ctx); err != nil {
 		return err
@@ -35,28 +51,23 @@ func (c *crashes) kill(ctx context.Context, wanted *clean, at *point) error {
 	if err != nil {
 		return err
 	}
-	err = c.until(ctx, wanted, at, func() { plan.arm(at.namespace, at) }, dead)
-	if err := errors.Join(err, m.Stop()); err != nil {
-		return err
-	}
-	return c.succeed(ctx, wanted, at)
+	return errors.Join(c.until(ctx, wanted, at, func() { plan.arm(at.namespace, at) }, dead), m.Stop())
 }
 
-// succeed lets another manager take over.
-func (c *crashes) succeed(ctx context.Context, wanted *clean, at *point) error {
+// succeed lets another manager take over. It is the caller's to stop where there is no error.
+func (c *crashes) succeed(ctx context.Context, wanted *clean, at *point) (*rig.Manager, error) {
 	if !at.hit.IsZero() {
 		at.hit = time.Now() // until then nobody could do anything about it
 	}
 	m, err := c.StartManager(rig.ManagerOptions{Namespaces: []string{at.namespace}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = c.Reach(ctx, at.namespace, wanted.after)
-	if err == nil {
-		at.reached = time.Now()
-		err = c.calm.rest(ctx, m, "killed while "+wanted.name, []*point{at})
+	if _, err = c.Reach(ctx, at.namespace, wanted.after); err != nil {
+		return nil, errors.Join(err, m.Stop())
 	}
-	return errors.Join(err, m.Stop())
+	at.reached = time.Now()
+	return m, nil
 }
 
 // until runs a scenario until the manager is dead, or has come to the scenario's end instead.
