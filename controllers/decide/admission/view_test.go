@@ -1,0 +1,105 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
+)
+
+// recorded is a server that remembers the first catalogues of its revisions, oldest first.
+func recorded(revisions ...string) *mcpv1alpha1.MCPServer {
+	s := &mcpv1alpha1.MCPServer{}
+	for _, name := range revisions {
+		s.Status.Revisions = append(s.Status.Revisions, mcpv1alpha1.RevisionStatus{Name: name, FirstCatalogueDigest: "first-of-" + name})
+	}
+	return s
+}
+
+// lists is a pod that lists tools, each as name and digest.
+func lists(revision, catalogue string, tools ...string) Listing {
+	l := Listing{Revision: revision, Catalogue: &registry.Catalogue{Digest: catalogue}}
+	for i := 0; i < len(tools); i += 2 {
+		l.Catalogue.Tools = append(l.Catalogue.Tools, registry.ObservedTool{Name: tools[i], Digest: tools[i+1]})
+	}
+	return l
+}
+
+func TestView(t *testing.T) {
+	type want struct {
+		Judged                                string
+		Names                                 []string
+		Known, Complete, Recorded, Unrecorded bool
+	}
+	silent := Listing{Revision: "r2"}
+	cases := map[string]struct {
+		server *mcpv1alpha1.MCPServer
+		pods   []Listing
+		want   want
+	}{
+		"no pods": {recorded(), nil, want{Judged: "r2"}},
+		"a pod that has told nothing yet": {recorded(), []Listing{silent},
+			want{Judged: "r2"}},
+		"a first catalogue that is not recorded": {recorded(), []Listing{lists("r2", "c", "a", "1")},
+			want{Judged: "r2", Names: []string{"a"}, Known: true, Complete: true, Unrecorded: true}},
+		"a rollout whose new pods have told nothing": {recorded("r1"), []Listing{lists("r1", "c", "b", "1", "a", "1"), silent},
+			want{Judged: "r1", Names: []string{"a", "b"}, Known: true, Recorded: true}},
+		"a rollout whose new pods have told": {recorded("r1", "r2"), []Listing{lists("r1", "c", "a", "1"), lists("r2", "d", "b", "1")},
+			want{Judged: "r2", Names: []string{"a", "b"}, Known: true, Complete: true, Recorded: true}},
+		"a pod whose revision somebody took off": {recorded("r2"), []Listing{lists("r2", "c", "a", "1"), lists("", "c", "x", "1")},
+			want{Judged: "r2", Names: []string{"a"}, Known: true, Recorded: true}},
+		"only such a pod": {recorded("r2"), []Listing{lists("", "c", "x", "1")},
+			want{Judged: "r2", Recorded: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := NewView(tc.server, "r2", tc.pods)
+			got := want{v.Judged, v.Names(), v.Known(), v.Complete(), v.Recorded(), v.Unrecorded()}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVariants(t *testing.T) {
+	v := NewView(recorded("r2"), "r2", []Listing{
+		lists("r2", "c", "a", "2", "b", "1"), lists("r2", "d", "a", "1", "b", "1", "b", "1"), lists("r1", "e", "a", "0"),
+	})
+	for name, want := range map[string]struct {
+		digests []string
+		twice   bool
+	}{
+		"a": {[]string{"1", "2"}, false}, // those of another revision do not count
+		"b": {[]string{"1"}, true},
+		"c": {nil, false},
+	} {
+		defs, twice := v.Variants(name)
+		var digests []string
+		for _, d := range defs {
+			digests = append(digests, d.Digest)
+		}
+		if !cmp.Equal(digests, want.digests) || twice != want.twice {
+			t.Errorf("%s: got %v, twice %t; want %v", name, digests, twice, want)
+		}
+	}
+}
+
+// A tool is pinned out of the very catalogue that was recorded first, and out of no other: what is added later waits for a person.
+func TestFirstDigest(t *testing.T) {
+	v := NewView(recorded("r1", "r2"), "r2", []Listing{
+		lists("r2", "first-of-r2", "a", "1", "twice", "1", "twice", "2"), lists("r2", "later", "a", "2", "new", "1"), lists("r1", "later", "a", "3"),
+	})
+	for _, tc := range []struct{ revision, tool, want string }{
+		{"r2", "a", "1"}, {"r2", "new", ""}, {"r2", "twice", ""}, {"r1", "a", ""}, {"r3", "a", ""},
+	} {
+		if got := v.firstDigest(tc.revision, tc.tool); got != tc.want {
+			t.Errorf("%s of %s: got %q, want %q", tc.tool, tc.revision, got, tc.want)
+		}
+	}
+}
