@@ -36,6 +36,9 @@ type Toucher struct {
 	pods map[types.UID]touched
 }
 
+// maxPods bounds how many pods are remembered. One that goes while it lags is never asked for again.
+const maxPods = 4096
+
 // touched is how far one pod has been urged towards one document.
 type touched struct {
 	digest string
@@ -80,7 +83,8 @@ func (t *Toucher) due(pod types.UID, digest string) (count int, again time.Durat
 	for p.count < len(touches) && now.Sub(p.first) >= touches[p.count] {
 		p.count++
 	}
-	if t.pods == nil {
+	if t.pods == nil || len(t.pods) >= maxPods {
+		// Those that lag still are touched from the beginning once more.
 		t.pods = map[types.UID]touched{}
 	}
 	t.pods[pod] = p

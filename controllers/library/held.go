@@ -110,7 +110,7 @@ func (l *Library) Known(key prober.Key, digest string) Held {
 func (l *Library) find(key prober.Key, is func(Held) bool) (Held, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, held := range l.of(key).held {
+	for _, held := range l.known(key).held {
 		if is(held) {
 			return held, true
 		}

@@ -98,6 +98,15 @@ func (l *Library) Broken(rs *mcpv1alpha1.RuleSet) string {
 	return decide.ErrorText(l.RuleErrors(rs))
 }
 
+// known is what is known of a server, which may be nothing. It is called with the lock held, and what it gives is not written to:
+// who only asks must not bring a server back that was forgotten.
+func (l *Library) known(key prober.Key) *documents {
+	if d := l.servers[key]; d != nil {
+		return d
+	}
+	return &documents{}
+}
+
 // of is called with the lock held.
 func (l *Library) of(key prober.Key) *documents {
 	d := l.servers[key]
@@ -122,7 +131,7 @@ func (l *Library) Refuse(key prober.Key, why decide.Refusal) (news bool) {
 func (l *Library) Refused(key prober.Key) decide.Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.of(key).refused
+	return l.known(key).refused
 }
 
 // LeaveOut notes which tools of a server have no MCPTool. It says whether that, or why, is news.
@@ -139,7 +148,7 @@ func (l *Library) LeaveOut(key prober.Key, tools LeftOut) (news bool) {
 func (l *Library) LeftOut(key prober.Key) LeftOut {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.of(key).leftOut
+	return l.known(key).leftOut
 }
 
 // Forget is for a server that is gone.
