@@ -3,8 +3,8 @@
 
 // Package confirm words the question by which a person confirms one call, and reads the answer.
 //
-// The question is for people: it shows what will be done, in characters that hide nothing, and no way to answer it but by
-// hand. The package is pure; what a confirmation is bound to, and who is asked, is for the pipeline. It never imports
+// The question is for people: it shows all of what will be done, in characters that hide nothing, and no way to answer it but
+// by hand. What is too long to be shown whole is not asked about. The package is pure; what a confirmation is bound to, and who is asked, is for the pipeline. It never imports
 // Kubernetes, the API, or the packages that move messages.
 package confirm
 
@@ -14,15 +14,16 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// The bounds of what a person is shown, in characters.
+// The bounds of what a person is shown, in characters: more than anybody reads would be approved unread.
 const (
-	maxName      = 200
+	maxName      = 1024
 	maxReason    = 500
-	maxArguments = 2000
+	maxArguments = 4000
 )
 
 // Call is what a person is to confirm.
@@ -42,15 +43,35 @@ const member = "confirm"
 const schema = `{"type":"object","properties":{"` + member + `":{"type":"boolean","title":"Do it","description":` +
 	`"Yes lets this one call happen, with exactly these arguments.","default":false}},"required":["` + member + `"]}`
 
-// Question gives the params of elicitation/create.
-func Question(c Call) []byte {
-	text := fmt.Sprintf("[%s] Do you confirm this call?\n%s: %s\n", visible(c.Server, maxName), c.Kind, visible(c.Name, maxName))
-	if c.Arguments != nil {
-		text += "Arguments: " + visible(compact(c.Arguments), maxArguments) + "\n"
+// Question gives the params of elicitation/create. The error names the part of the call that cannot be shown whole: a person
+// would confirm what they have not seen. Only the reason may be cut, which is not the caller's.
+func Question(c Call) ([]byte, error) {
+	var server, name, arguments string
+	for _, part := range []struct {
+		into       *string
+		what, text string
+		limit      int
+	}{
+		{&server, "the server's name", c.Server, maxName},
+		{&name, "the name", c.Name, maxName},
+		{&arguments, "the arguments", compact(c.Arguments), maxArguments},
+	} {
+		shown, hidden := visible(part.text, part.limit)
+		if hidden > 0 {
+			return nil, fmt.Errorf("%s of more than %d characters cannot be shown whole", part.what, part.limit)
+		}
+		*part.into = shown
 	}
-	text += "Why you are asked: " + visible(c.Reason, maxReason)
-	out := jsonrpc.AppendString([]byte(`{"message":`), text)
-	return append(out, `,"requestedSchema":`+schema+`}`...)
+	text := fmt.Sprintf("[%s] Do you confirm this call?\n%s: %s\n", server, c.Kind, name)
+	if c.Arguments != nil {
+		text += "Arguments: " + arguments + "\n"
+	}
+	reason, hidden := visible(c.Reason, maxReason)
+	if hidden > 0 {
+		reason += fmt.Sprintf("… (%d bytes more, which are not shown)", hidden)
+	}
+	out := jsonrpc.AppendString([]byte(`{"message":`), text+"Why you are asked: "+reason)
+	return append(out, `,"requestedSchema":`+schema+`}`...), nil
 }
 
 // Given says whether the result of the elicitation is a person's yes: accepted, with the box ticked.
@@ -65,6 +86,9 @@ func Given(result []byte) bool {
 
 // compact takes out white space between tokens, which could push what matters out of sight.
 func compact(raw []byte) string {
+	if raw == nil {
+		return ""
+	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, raw); err != nil {
 		return string(raw) // it was checked before, so that this is never reached
@@ -76,24 +100,22 @@ func compact(raw []byte) string {
 const maxMarks = 2
 
 // visible writes text on one line, at most limit characters long, in which nothing is hidden: what is no printed character,
-// and marks beyond what a letter can bear, stand as numbers. It says how much was cut off.
-func visible(text string, limit int) string {
+// and marks beyond what a letter can bear, stand as numbers. It gives how many bytes of text did not fit.
+func visible(text string, limit int) (shown string, hidden int) {
 	var out strings.Builder
-	shown, marks := 0, 0
+	length, marks := 0, 0
 	for at, r := range text {
-		if shown >= limit {
-			fmt.Fprintf(&out, "… (%d bytes more, which are not shown)", len(text)-at)
-			break
-		}
 		if marks++; !unicode.Is(unicode.Mn, r) {
 			marks = 0
 		}
-		if r == ' ' || unicode.IsPrint(r) && marks <= maxMarks {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, `\u{%04X}`, r)
+		written := string(r)
+		if r != ' ' && (!unicode.IsPrint(r) || marks > maxMarks) {
+			written = fmt.Sprintf(`\u{%04X}`, r)
 		}
-		shown++
+		if length += utf8.RuneCountInString(written); length > limit {
+			return out.String(), len(text) - at
+		}
+		out.WriteString(written)
 	}
-	return out.String()
+	return out.String(), 0
 }

@@ -20,8 +20,12 @@ func question(t *testing.T, c Call) string {
 			Properties map[string]struct{ Type string }
 		}
 	}
-	if err := json.Unmarshal(Question(c), &params); err != nil || params.RequestedSchema.Properties["confirm"].Type != "boolean" {
-		t.Fatalf("%v: %s", err, Question(c))
+	raw, err := Question(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &params); err != nil || params.RequestedSchema.Properties["confirm"].Type != "boolean" {
+		t.Fatalf("%v: %s", err, raw)
 	}
 	return params.Message
 }
@@ -41,8 +45,9 @@ func TestQuestion(t *testing.T) {
 		"what is stacked on a letter is shown": {Call{"f", "Tool", "e\u0323\u0302" + "a\u0335\u0336\u0337", nil, ""}, []string{"e\u0323\u0302", `\u{0337}`}, nil},
 		"white space pushes nothing out of sight": {Call{"f", "Tool", "x", []byte(`{"a":1,` + strings.Repeat(" ", 5000) + `"b":2}`), ""},
 			[]string{`{"a":1,"b":2}`}, nil},
-		"what is too long says so": {Call{"f", "Tool", "x", []byte(`{"a":"` + strings.Repeat("z", 5000) + `"}`), ""},
-			[]string{"(3008 bytes more, which are not shown)"}, nil},
+		"the longest arguments are shown to their end": {Call{"f", "Tool", "x", sized(maxArguments), ""}, []string{string(sized(maxArguments)) + "\n"}, nil},
+		"a reason that is cut says so": {Call{"f", "Tool", "x", nil, strings.Repeat("z", maxReason+8)},
+			[]string{"(8 bytes more, which are not shown)"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +63,31 @@ func TestQuestion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// sized are arguments of n characters whose last member is the one that matters.
+func sized(n int) []byte {
+	const head, tail = `{"a":"`, `","target":"/"}`
+	return []byte(head + strings.Repeat("z", n-len(head)-len(tail)) + tail)
+}
+
+func TestNobodyIsAskedAboutWhatIsNotShown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		call Call
+		want string
+	}{
+		"arguments that are one character too long": {Call{"f", "Tool", "x", sized(maxArguments + 1), ""}, "the arguments of more than 4000 characters"},
+		"arguments of megabytes":                    {Call{"f", "Tool", "x", sized(4 << 20), ""}, "the arguments"},
+		"arguments that are long once they are shown": {Call{"f", "Tool", "x", []byte(`{"a":"` + strings.Repeat("\u202e", maxArguments/8) + `","b":1}`), ""},
+			"the arguments"},
+		"an address of a resource":   {Call{"f", "Resource", "file:///" + strings.Repeat("x/", maxName), nil, ""}, "the name of more than 1024 characters"},
+		"the name of a tool":         {Call{"f", "Tool", strings.Repeat("x", maxName+1), nil, ""}, "the name"},
+		"the name that a server has": {Call{strings.Repeat("x", maxName+1), "Tool", "x", nil, ""}, "the server's name"},
+	} {
+		if got, err := Question(tc.call); got != nil || err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+			t.Errorf("%s: %v and a question of %d bytes, want %q", name, err, len(got), tc.want)
+		}
 	}
 }
 
@@ -89,7 +119,13 @@ func FuzzQuestion(f *testing.F) {
 		if jsonrpc.Check([]byte(arguments), jsonrpc.Limits{}) != nil {
 			return
 		}
-		q := Question(Call{"s", "Tool", name, []byte(arguments), reason})
+		q, err := Question(Call{"s", "Tool", name, []byte(arguments), reason})
+		if err != nil {
+			if len(name) <= maxName/8 && len(arguments) <= maxArguments/8 {
+				t.Errorf("not asked: %v", err)
+			}
+			return
+		}
 		if err := jsonrpc.Check(q, jsonrpc.Limits{}); err != nil {
 			t.Fatalf("%v: %s", err, q)
 		}

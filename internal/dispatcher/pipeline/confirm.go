@@ -29,6 +29,7 @@ const (
 	reasonDeclined = "ConfirmationDeclined"
 	reasonExpired  = "ConfirmationExpired"
 	reasonVoid     = "ConfirmationVoid"
+	reasonTooLong  = "ConfirmationTooLong"
 )
 
 func (x *exchange) unconfirmed(reason, message string) *policy.Refusal {
@@ -38,6 +39,22 @@ func (x *exchange) unconfirmed(reason, message string) *policy.Refusal {
 
 func (x *exchange) declined() *policy.Refusal {
 	return x.unconfirmed(reasonDeclined, "The person who was asked did not confirm this call.")
+}
+
+// tooLong is why nobody is asked about a call that a person could not be shown whole.
+func (x *exchange) tooLong(asked *policy.Refusal, err error) *policy.Refusal {
+	refusal := x.unconfirmed(reasonTooLong, "This call needs a person's confirmation, and nobody is asked to confirm what they do not see: "+
+		err.Error()+". Use shorter arguments. Otherwise people decide: "+wayOut(asked))
+	refusal.Rule = asked.Rule
+	return refusal
+}
+
+// wayOut is what people can change so that a call is not to be confirmed: the gate asks nothing on a trusted server, a rule does.
+func wayOut(asked *policy.Refusal) string {
+	if asked.Rule != "" {
+		return "the RuleSet asks for this confirmation."
+	}
+	return "on a server that is trusted (spec.trust of the MCPServer) such calls need no confirmation."
 }
 
 // resumeConfirmation takes the confirmation that the state of an earlier round asks for or carries. It holds for the same
@@ -96,7 +113,11 @@ func (x *exchange) settle(ctx context.Context, again func()) *requests.Answer {
 		return x.refused(x.unconfirmed(reasonVoid, "This call needs a person's confirmation, and was begun without one. Begin it again."))
 	}
 	asked := &input.Confirmation{Arguments: x.content(), Definition: x.decision.Tool.Digest, Policy: x.engine.Snapshot().Digest()}
-	question := input.Question{Key: keyConfirmation, Method: features.Elicitation, Params: confirm.Question(x.described(refusal.Message))}
+	params, err := confirm.Question(x.described(refusal.Message))
+	if err != nil {
+		return x.refused(x.tooLong(refusal, err))
+	}
+	question := input.Question{Key: keyConfirmation, Method: features.Elicitation, Params: params}
 	x.Metrics.Confirmation("Asked")
 	if x.Client.Rounds {
 		answer := x.giveOut(nil, []input.Question{question}, input.State{Keys: []string{keyConfirmation}, Confirmation: asked}, x.confirmTTL())

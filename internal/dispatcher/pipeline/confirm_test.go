@@ -17,6 +17,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 // confirmed lets the caller's person confirm what the gate holds.
@@ -143,6 +144,30 @@ func TestG111WhatAConfirmationIsBoundTo(t *testing.T) {
 			again := f.round(retry{tool: "remove", arguments: arguments, state: state, responses: yes})
 			if tc.wantReason == "" && reason(again) != "InvalidInput" {
 				t.Errorf("once more: %+v", again)
+			}
+		})
+	}
+}
+
+// A person confirms nothing of which a part is not shown: such a call is refused before anybody is asked.
+func TestNobodyConfirmsWhatIsNotShown(t *testing.T) {
+	long := `{"path":"/` + strings.Repeat("x", 5000) + `"}`
+	for name, tc := range map[string]struct {
+		change func(*registry.Document)
+		want   string
+	}{
+		"where the gate asks": {confirmed, "spec.trust of the MCPServer"},
+		"where a rule asks": {func(d *registry.Document) {
+			confirmed(d)
+			d.RuleSets = []rules.Set{{Name: "ask", Type: rules.TypePolicy, Format: rules.FormatCEL, Enforcement: rules.Enforce, Rules: []rules.Rule{{Name: "ask", Action: rules.RequireConfirmation, When: "true"}}}}
+		}, "the RuleSet asks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, tc.change)
+			got := f.round(retry{tool: "remove", arguments: long})
+			if got.Input != nil || reason(got) != reasonTooLong || !strings.Contains(got.Refusal.Message, "shorter arguments") ||
+				!strings.Contains(got.Refusal.Message, tc.want) || f.server.Received() != "" {
+				t.Errorf("%s %+v; the server received %q", got.Input, got.Refusal, f.server.Received())
 			}
 		})
 	}
