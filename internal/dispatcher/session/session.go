@@ -141,13 +141,18 @@ func (s *Session) end(cause error) {
 		return
 	}
 	s.all.remove(s.ID)
+	s.closeStreams()
+	s.forget()
+	s.all.Metrics.SessionClosed()
+	s.all.Log.Debug("session ended", "why", cause, "address", s.address)
+}
+
+// closeStreams keeps nothing for the client any more, and takes nothing either.
+func (s *Session) closeStreams() {
 	if s.own != nil {
 		s.own.Finish(nil)
 	}
 	s.streams.Close()
-	s.forget()
-	s.all.Metrics.SessionClosed()
-	s.all.Log.Debug("session ended", "why", cause, "address", s.address)
 }
 
 // watch ends the session with its connection: the client then gets 404 and begins another.

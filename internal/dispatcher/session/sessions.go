@@ -88,6 +88,7 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 	conn, release, err := a.Connect(ctx, hello, s)
 	if err != nil {
 		s.cancel(err)
+		s.closeStreams() // what the server said in the meantime counts no more
 		leave()
 		a.Log.Warn("session not begun", "err", err, "address", address)
 		return nil, pipeline.TransportRefusal(err, "")
