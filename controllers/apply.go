@@ -4,9 +4,7 @@
 package controllers
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
@@ -25,8 +24,6 @@ type Applier struct {
 	Client client.Client
 	// Live reads past the cache, which holds nothing but our own.
 	Live client.Reader
-	// known are live objects that were found to be as they are wanted.
-	known asWanted
 }
 
 // foreignError says that a name is taken by an object that is not ours.
@@ -39,20 +36,22 @@ func (e *foreignError) Error() string {
 }
 
 // child is one object to apply.
-type child[O client.Object, A runtime.ApplyConfiguration] struct {
+type child[O client.Object] struct {
 	kind string
 	// live is an empty object with name and namespace, to be filled.
 	live O
-	want A
+	want runtime.ApplyConfiguration
 	// owned says whether a live object is ours to write.
 	owned func(O) bool
-	// extract gives what a field owner has applied to a live object.
-	extract func(O, string) (A, error)
+	// complete gives what is written where want leaves something to be read before; nil where it leaves nothing.
+	complete func(context.Context) (runtime.ApplyConfiguration, error)
+	// tidy takes away what an apply leaves, once all of ours is there; nil for nothing.
+	tidy func(context.Context, O) error
 }
 
 // apply makes the live object as wanted. An apply without a change is still a write request, so what our field owner has
 // applied already is compared first. It gives a *foreignError for an object that is not ours, and then writes nothing.
-func apply[O client.Object, A runtime.ApplyConfiguration](ctx context.Context, a *Applier, c child[O, A]) error {
+func apply[O client.Object](ctx context.Context, a *Applier, c child[O]) error {
 	key := client.ObjectKeyFromObject(c.live)
 	err := a.Client.Get(ctx, key, c.live)
 	if apierrors.IsNotFound(err) {
@@ -63,10 +62,24 @@ func apply[O client.Object, A runtime.ApplyConfiguration](ctx context.Context, a
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("reading %s %s: %w", c.kind, key.Name, err)
-	case !c.owned(c.live):
-		return &foreignError{kind: c.kind, name: key.Name}
 	default:
-		if same, err := a.compare(c.live, c.want, func() (runtime.ApplyConfiguration, error) { return c.extract(c.live, render.FieldOwner) }); err != nil || same {
+		applied.Reduce(c.live)
+		if !c.owned(c.live) {
+			return &foreignError{kind: c.kind, name: key.Name}
+		}
+		same, err := applied.Same(c.live, c.want)
+		if err != nil {
+			return err
+		}
+		if same && c.tidy != nil {
+			return c.tidy(ctx, c.live)
+		}
+		if same {
+			return nil
+		}
+	}
+	if c.complete != nil {
+		if c.want, err = c.complete(ctx); err != nil {
 			return err
 		}
 	}
@@ -74,19 +87,6 @@ func apply[O client.Object, A runtime.ApplyConfiguration](ctx context.Context, a
 		return fmt.Errorf("applying %s %s: %w", c.kind, key.Name, err)
 	}
 	return nil
-}
-
-// equalConfigurations compares by what would be sent.
-func equalConfigurations(a, b runtime.ApplyConfiguration) (bool, error) {
-	left, err := json.Marshal(a)
-	if err != nil {
-		return false, fmt.Errorf("encoding an apply configuration: %w", err)
-	}
-	right, err := json.Marshal(b)
-	if err != nil {
-		return false, fmt.Errorf("encoding an apply configuration: %w", err)
-	}
-	return bytes.Equal(left, right), nil
 }
 
 // deleteOwned takes back a child of the server that nothing asks for any more. What only has its name stays.

@@ -11,13 +11,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
@@ -103,13 +103,10 @@ func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[
 		}
 		live := &corev1.ConfigMap{}
 		live.Namespace, live.Name = namespace, name
-		err := apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
-			kind: "ConfigMap", live: live, want: cm, owned: isIndex, extract: corev1ac.ExtractConfigMap,
+		err := apply(ctx, r.Apply, child[*corev1.ConfigMap]{
+			kind: "ConfigMap", live: live, want: cm, owned: isIndexOrEmpty, tidy: r.Apply.removeForeign(cm),
 		})
 		if err != nil {
-			return err
-		}
-		if err := r.Apply.removeForeign(ctx, live, cm); err != nil {
 			return err
 		}
 	}
@@ -130,9 +127,14 @@ func isIndex(cm *corev1.ConfigMap) bool {
 	for k, v := range render.IndexLabels() {
 		labelled = labelled && cm.Labels[k] == v
 	}
-	return labelled || slices.ContainsFunc(cm.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == render.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply
-	})
+	applied.Reduce(cm)
+	return labelled || applied.Of(cm) != applied.Mark{}
+}
+
+// isIndexOrEmpty also takes what has the name and nothing in it, and belongs to nobody. Of an index whose labels and content were
+// both taken away nothing else is left, and of anybody else's nothing can be lost.
+func isIndexOrEmpty(cm *corev1.ConfigMap) bool {
+	return isIndex(cm) || len(cm.Data) == 0 && len(cm.BinaryData) == 0 && len(cm.OwnerReferences) == 0
 }
 
 func (r *IndexReconciler) delete(ctx context.Context, key client.ObjectKey) error {

@@ -20,31 +20,26 @@ import (
 
 // applyConfigMap writes one ConfigMap of a server's document, which is ours as a whole.
 func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
-	live := &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)}
-	err := apply(ctx, r.Apply, child[*corev1.ConfigMap, *corev1ac.ConfigMapApplyConfiguration]{
-		kind:    "ConfigMap",
-		live:    live,
-		want:    want,
-		owned:   gather.ControlledBy[*corev1.ConfigMap](s),
-		extract: corev1ac.ExtractConfigMap,
+	return apply(ctx, r.Apply, child[*corev1.ConfigMap]{
+		kind:  "ConfigMap",
+		live:  &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
+		want:  want,
+		owned: gather.ControlledBy[*corev1.ConfigMap](s),
+		tidy:  r.Apply.removeForeign(want),
 	})
-	if err != nil {
-		return err
-	}
-	return r.Apply.removeForeign(ctx, live, want)
 }
 
 // removeForeign takes out of a ConfigMap of ours the files that somebody else has put beside ours: an apply leaves them where they
 // are, and who reads it would begin at one that has the name of a root. Dispatchers would enforce it.
-func (a *Applier) removeForeign(ctx context.Context, live *corev1.ConfigMap, want *corev1ac.ConfigMapApplyConfiguration) error {
-	ours, err := corev1ac.ExtractConfigMap(live, render.FieldOwner)
-	if err != nil {
-		return fmt.Errorf("reading what was applied to ConfigMap %s: %w", live.Name, err)
-	}
+func (a *Applier) removeForeign(want *corev1ac.ConfigMapApplyConfiguration) func(context.Context, *corev1.ConfigMap) error {
+	return func(ctx context.Context, live *corev1.ConfigMap) error { return a.keepOnly(ctx, live, want) }
+}
+
+func (a *Applier) keepOnly(ctx context.Context, live *corev1.ConfigMap, want *corev1ac.ConfigMapApplyConfiguration) error {
 	patch := map[string]any{}
 	for part, files := range map[string]map[string]any{
-		"data":       nulls(live.Data, ours.Data, want.Data),
-		"binaryData": nulls(live.BinaryData, ours.BinaryData, want.BinaryData),
+		"data":       nulls(live.Data, want.Data),
+		"binaryData": nulls(live.BinaryData, want.BinaryData),
 	} {
 		if len(files) > 0 {
 			patch[part] = files
@@ -65,15 +60,12 @@ func (a *Applier) removeForeign(ctx context.Context, live *corev1.ConfigMap, wan
 	return nil
 }
 
-// nulls is a merge patch that takes out of all what is in neither of ours.
-func nulls[V any](all map[string]V, ours ...map[string]V) map[string]any {
+// nulls is a merge patch that takes out of all what is not in ours.
+func nulls[V any](all, ours map[string]V) map[string]any {
 	out := map[string]any{}
 	for file := range all {
-		out[file] = nil
-	}
-	for _, files := range ours {
-		for file := range files {
-			delete(out, file)
+		if _, ok := ours[file]; !ok {
+			out[file] = nil
 		}
 	}
 	return out

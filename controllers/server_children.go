@@ -16,12 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
-	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/prober"
@@ -55,12 +53,11 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 		// The account is a person's, also one that has the server's name: only ours is taken back.
 		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
 	}
-	return apply(ctx, r.Apply, child[*corev1.ServiceAccount, *corev1ac.ServiceAccountApplyConfiguration]{
-		kind:    "ServiceAccount",
-		live:    &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
-		want:    workload.ServiceAccount(s),
-		owned:   gather.ControlledBy[*corev1.ServiceAccount](s),
-		extract: corev1ac.ExtractServiceAccount,
+	return apply(ctx, r.Apply, child[*corev1.ServiceAccount]{
+		kind:  "ServiceAccount",
+		live:  &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
+		want:  workload.ServiceAccount(s),
+		owned: gather.ControlledBy[*corev1.ServiceAccount](s),
 	})
 }
 
@@ -70,12 +67,11 @@ func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPSer
 	if !render.HasSeveral(s) {
 		return deleteOwned(ctx, r.Apply, s, &corev1.Service{ObjectMeta: named(s, name)})
 	}
-	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
-		kind:    "Service",
-		live:    &corev1.Service{ObjectMeta: named(s, name)},
-		want:    workload.Peers(s),
-		owned:   gather.ControlledBy[*corev1.Service](s),
-		extract: corev1ac.ExtractService,
+	return apply(ctx, r.Apply, child[*corev1.Service]{
+		kind:  "Service",
+		live:  &corev1.Service{ObjectMeta: named(s, name)},
+		want:  workload.Peers(s),
+		owned: gather.ControlledBy[*corev1.Service](s),
 	})
 }
 
@@ -84,22 +80,20 @@ func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1al
 	if !render.HasSeveral(s) {
 		return deleteOwned(ctx, r.Apply, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
 	}
-	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget, *policyv1ac.PodDisruptionBudgetApplyConfiguration]{
-		kind:    "PodDisruptionBudget",
-		live:    &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
-		want:    workload.PodDisruptionBudget(s),
-		owned:   gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
-		extract: policyv1ac.ExtractPodDisruptionBudget,
+	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget]{
+		kind:  "PodDisruptionBudget",
+		live:  &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
+		want:  workload.PodDisruptionBudget(s),
+		owned: gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
 	})
 }
 
 func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	return apply(ctx, r.Apply, child[*corev1.Service, *corev1ac.ServiceApplyConfiguration]{
-		kind:    "Service",
-		live:    &corev1.Service{ObjectMeta: named(s, s.Name)},
-		want:    workload.Service(s),
-		owned:   gather.ControlledBy[*corev1.Service](s),
-		extract: corev1ac.ExtractService,
+	return apply(ctx, r.Apply, child[*corev1.Service]{
+		kind:  "Service",
+		live:  &corev1.Service{ObjectMeta: named(s, s.Name)},
+		want:  workload.Service(s),
+		owned: gather.ControlledBy[*corev1.Service](s),
 	})
 }
 
@@ -108,12 +102,11 @@ func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha
 	if err != nil {
 		return err
 	}
-	return apply(ctx, r.Apply, child[*networkingv1.NetworkPolicy, *networkingv1ac.NetworkPolicyApplyConfiguration]{
-		kind:    "NetworkPolicy",
-		live:    &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
-		want:    want,
-		owned:   gather.ControlledBy[*networkingv1.NetworkPolicy](s),
-		extract: networkingv1ac.ExtractNetworkPolicy,
+	return apply(ctx, r.Apply, child[*networkingv1.NetworkPolicy]{
+		kind:  "NetworkPolicy",
+		live:  &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
+		want:  want,
+		owned: gather.ControlledBy[*networkingv1.NetworkPolicy](s),
 	})
 }
 
@@ -136,12 +129,12 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return err
 	}
-	err = apply(ctx, r.Apply, child[*appsv1.Deployment, *appsv1ac.DeploymentApplyConfiguration]{
-		kind:    "Deployment",
-		live:    &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
-		want:    want,
-		owned:   gather.ControlledBy[*appsv1.Deployment](s),
-		extract: appsv1ac.ExtractDeployment,
+	err = apply(ctx, r.Apply, child[*appsv1.Deployment]{
+		kind:     "Deployment",
+		live:     &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
+		want:     want,
+		owned:    gather.ControlledBy[*appsv1.Deployment](s),
+		complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
 	})
 	if err != nil {
 		return err
@@ -168,8 +161,8 @@ func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 	}
 }
 
-// inTurn gives the Deployment as it is to be now: with the pods that it has, where only a release of Toolgate asks for others and
-// the server's turn has not come.
+// inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
+// asks for others and the server's turn has not come.
 func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
 	want, err := workload.Deployment(s, r.Platform, live)
 	if err != nil {
@@ -183,24 +176,36 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if err != nil {
 		return nil, "", err
 	}
-	var applied *appsv1ac.DeploymentApplyConfiguration
-	if d != nil {
-		same, err := r.Apply.compare(d, want, func() (_ runtime.ApplyConfiguration, err error) {
-			applied, err = appsv1ac.ExtractDeployment(d, render.FieldOwner)
-			return applied, err
-		})
-		if err != nil {
-			return nil, "", err
-		}
-		if same {
-			applied = want
-		}
-	}
-	change, err := waves.Compare(applied, want, inputs)
+	change, err := waves.Compare(d, want, inputs)
 	if err != nil {
 		return nil, "", err
 	}
-	return change.Step(d, r.Waves.Turn(prober.KeyOf(s)))
+	want, state := change.Step(r.Waves.Turn(prober.KeyOf(s)))
+	return want, state, nil
+}
+
+// withTemplate gives a Deployment that comes without a pod template the one that it has. Of that the cache has a digest alone.
+func (r *ServerReconciler) withTemplate(ctx context.Context, s *mcpv1alpha1.MCPServer, want *appsv1ac.DeploymentApplyConfiguration) (runtime.ApplyConfiguration, error) {
+	if want.Spec.Template != nil {
+		return want, nil
+	}
+	var d appsv1.Deployment
+	if err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &d); err != nil {
+		return nil, fmt.Errorf("reading Deployment %s: %w", s.Name, err)
+	}
+	has, err := appsv1ac.ExtractDeployment(&d, render.FieldOwner)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+	}
+	mark, err := applied.MarkOf(has)
+	if err != nil {
+		return nil, err
+	}
+	if mark.Template != want.Annotations[render.AnnotationPodTemplate] {
+		return nil, fmt.Errorf("the pod template of Deployment %s has changed meanwhile", s.Name)
+	}
+	want.Spec.Template = has.Spec.Template
+	return want, nil
 }
 
 // live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec says
@@ -211,9 +216,9 @@ func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 	if err != nil {
 		return workload.Live{}, err
 	}
-	live, err := workload.LiveOf(d)
-	if err != nil {
-		return live, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+	var live workload.Live
+	if d != nil {
+		live = workload.LiveOf(d, applied.Of(d).Replicas)
 	}
 	revision, err := render.Revision(s)
 	if err != nil {

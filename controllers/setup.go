@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -32,6 +34,7 @@ import (
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/reads"
+	"toolgate.dev/toolgate/controllers/recorder"
 	"toolgate.dev/toolgate/controllers/retry"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
@@ -126,11 +129,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := gather.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	told, err := addRecorder(mgr)
+	if err != nil {
+		return err
+	}
 	bounded := &reads.Bounded{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Patience: reads.Patience}
 	r := New(Deps{
 		Client: bounded,
 		Live:   mgr.GetAPIReader(),
-		Status: &StatusWriter{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(Reporter)},
+		Status: &StatusWriter{Client: mgr.GetClient(), Events: told},
 	}, o)
 	if o.Metrics != nil {
 		if err := o.Metrics.Register(&gauges.Gauges{Cache: mgr.GetCache(), Pods: r.Prober.Count, Leads: mgr.Elected()}); err != nil {
@@ -168,6 +175,23 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 // changed leaves out the resyncs of what belongs to an object: with its own, all that belongs to it is looked at.
 var changed = builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
+
+func addRecorder(mgr ctrl.Manager) (*recorder.Recorder, error) {
+	api, err := eventsclient.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("making the client of events: %w", err)
+	}
+	told := recorder.New(&events.EventSinkImpl{Interface: api}, mgr.GetScheme(), Reporter)
+	stop := manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		told.Stop()
+		return nil
+	})
+	if err := mgr.Add(stop); err != nil {
+		return nil, fmt.Errorf("adding the recorder of events: %w", err)
+	}
+	return told, nil
+}
 
 func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o)).

@@ -178,14 +178,14 @@ func (w *world) seen() {
 	}
 }
 
-// versions are those of our own objects.
+// versions are those of our own objects. The cache has no others, and keeps no labels of most.
 func versions(w *world, c client.Client, list client.ObjectList) map[string]string {
 	GinkgoHelper()
 	Expect(c.List(w.ctx, list, client.InNamespace(w.namespace))).To(Succeed())
 	out := map[string]string{}
 	Expect(meta.EachListItem(list, func(o runtime.Object) error {
 		m := o.(client.Object)
-		if m.GetLabels()[render.LabelManagedBy] == render.ManagedBy || strings.HasPrefix(fmt.Sprintf("%T", o), "*v1alpha1.") {
+		if c == w.client || m.GetLabels()[render.LabelManagedBy] == render.ManagedBy || strings.HasPrefix(fmt.Sprintf("%T", o), "*v1alpha1.") {
 			out[m.GetName()] = m.GetResourceVersion()
 		}
 		return nil

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -25,9 +26,9 @@ import (
 // Namespaces limits the kinds to these; none means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{render.LabelManagedBy: render.ManagedBy})
-	child := cache.ByObject{Label: ours, Transform: keepOwnFields}
+	child := cache.ByObject{Label: ours, Transform: reduced}
 	opts := cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: withoutNotes,
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:            child,
 			&corev1.Service{}:               child,
@@ -35,8 +36,8 @@ func CacheOptions(namespaces []string) cache.Options {
 			&corev1.ConfigMap{}:             child,
 			&networkingv1.NetworkPolicy{}:   child,
 			&policyv1.PodDisruptionBudget{}: child,
-			replicaSet():                    {Label: ours},
-			&corev1.Pod{}:                   {Label: ours, Transform: podStatus},
+			replicaSet():                    {Label: ours, Transform: owner},
+			&corev1.Pod{}:                   {Label: ours, Transform: pod},
 			&mcpv1alpha1.MCPTool{}:          {Transform: toolOwnership},
 		},
 	}
@@ -56,12 +57,18 @@ func replicaSet() *metav1.PartialObjectMetadata {
 	return rs
 }
 
-// keepOwnFields drops the managed fields of others: only our own are compared.
-func keepOwnFields(o any) (any, error) {
+// reduced keeps of a child what is read, and a mark of what we have applied to it.
+func reduced(o any) (any, error) {
+	applied.Reduce(o)
+	return o, nil
+}
+
+// withoutNotes drops what nobody reads of our own kinds: who wrote what, and annotations, where tools of people keep a second copy
+// of all that they have applied. A write of a status leaves both as they are.
+func withoutNotes(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(slices.DeleteFunc(m.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-			return e.Manager != render.FieldOwner
-		}))
+		m.SetManagedFields(nil)
+		m.SetAnnotations(nil)
 	}
 	return o, nil
 }
@@ -69,16 +76,71 @@ func keepOwnFields(o any) (any, error) {
 // toolOwnership keeps of the managed fields of a tool whether a person has a word in it, which is all that they are asked for.
 func toolOwnership(o any) (any, error) {
 	if t, ok := o.(*mcpv1alpha1.MCPTool); ok {
-		t.ManagedFields = render.PeoplesFields(t)
+		t.ManagedFields, t.Annotations = render.PeoplesFields(t), nil
 	}
 	return o, nil
 }
 
-// podStatus drops what is never read of a pod: most of it.
-func podStatus(o any) (any, error) {
-	if pod, ok := o.(*corev1.Pod); ok {
-		pod.ManagedFields = nil
-		pod.Spec = corev1.PodSpec{}
+// owner keeps of a ReplicaSet whose it is.
+func owner(o any) (any, error) {
+	if rs, ok := o.(*metav1.PartialObjectMetadata); ok {
+		rs.ObjectMeta = identity(rs.ObjectMeta)
 	}
 	return o, nil
+}
+
+// read are the conditions of a pod that decisions go by.
+var read = []corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled, corev1.PodReadyToStartContainers}
+
+// pod keeps what decisions go by: whose it is, what it runs, and how its containers fare.
+func pod(o any) (any, error) {
+	p, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	notes, status := only(p.Annotations, render.AnnotationReferences), p.Status
+	p.ObjectMeta, p.Spec = identity(p.ObjectMeta), corev1.PodSpec{}
+	p.Annotations = notes
+	p.Status = corev1.PodStatus{
+		Phase: status.Phase, PodIP: status.PodIP,
+		InitContainerStatuses: containers(status.InitContainerStatuses), ContainerStatuses: containers(status.ContainerStatuses),
+	}
+	for _, c := range status.Conditions {
+		if slices.Contains(read, c.Type) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	return o, nil
+}
+
+func containers(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	out := make([]corev1.ContainerStatus, 0, len(all))
+	for _, c := range all {
+		out = append(out, corev1.ContainerStatus{
+			Name: c.Name, Image: c.Image, ContainerID: c.ContainerID, State: c.State, LastTerminationState: c.LastTerminationState, RestartCount: c.RestartCount,
+		})
+	}
+	return out
+}
+
+// identity is what is read of the metadata of what runs.
+func identity(m metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: m.OwnerReferences,
+		Labels: only(m.Labels, render.LabelServer, render.LabelRevision),
+	}
+}
+
+func only(m map[string]string, keys ...string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if value, ok := m[key]; ok {
+			if out == nil {
+				out = make(map[string]string, len(keys))
+			}
+			out[key] = value
+		}
+	}
+	return out
 }

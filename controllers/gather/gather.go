@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
@@ -94,7 +95,7 @@ func (g *Gatherer) RuleSets(ctx context.Context, namespace string) ([]mcpv1alpha
 	return list.Items, nil
 }
 
-// Deployment is the server's own; nil where there is none, or where one of its name is not ours.
+// Deployment is the server's own, reduced; nil where there is none, or where one of its name is not ours.
 func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
 	var d appsv1.Deployment
 	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d)
@@ -106,6 +107,7 @@ func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*a
 	case !ControlledBy[*appsv1.Deployment](s)(&d):
 		return nil, nil
 	}
+	applied.Reduce(&d)
 	return &d, nil
 }
 

@@ -4,16 +4,11 @@
 package waves
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"k8s.io/utils/ptr"
 
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -34,62 +29,53 @@ const (
 // Change is what applying a Deployment would do to its pods.
 type Change struct {
 	Cause Cause
-	// applied is what our field owner has applied; nil where there is no Deployment.
-	applied *appsv1ac.DeploymentApplyConfiguration
-	want    *appsv1ac.DeploymentApplyConfiguration
-	inputs  string
-	// template is the digest of the template that is applied.
-	template string
+	// live is the Deployment as there is one, reduced; nil for none.
+	live   *appsv1.Deployment
+	want   *appsv1ac.DeploymentApplyConfiguration
+	inputs string
+	// before and after are the digests of the template that is applied and of the one that is wanted.
+	before, after string
 }
 
-// Compare says what applying want would do to the pods of a Deployment as our field owner has applied it; nil is none. The
-// inputs name all of a spec that a template is made of (render.PodInputs).
-func Compare(applied, want *appsv1ac.DeploymentApplyConfiguration, inputs string) (*Change, error) {
-	c := &Change{Cause: Own, applied: applied, want: want, inputs: inputs}
-	if applied == nil || applied.Spec == nil || applied.Spec.Template == nil {
-		return c, nil
+// Compare says what applying want would do to the pods of a Deployment, which is reduced; nil is none. The inputs name all of a
+// spec that a template is made of (render.PodInputs).
+func Compare(live *appsv1.Deployment, want *appsv1ac.DeploymentApplyConfiguration, inputs string) (*Change, error) {
+	c := &Change{Cause: Own, live: live, want: want, inputs: inputs}
+	var err error
+	if c.after, err = applied.Digest(want.Spec.Template); err != nil || live == nil {
+		return c, err
 	}
-	before, err := encoded(applied)
-	if err != nil {
-		return nil, err
-	}
-	after, err := encoded(want)
-	if err != nil {
-		return nil, err
-	}
-	c.template = digest(before)
+	c.before = applied.Of(live).Template
 	switch {
-	case bytes.Equal(before, after):
+	case c.before == "":
+	case c.before == c.after:
 		c.Cause = Nothing
-	case applied.Annotations[render.AnnotationPodTemplate] != c.template:
+	case live.Annotations[render.AnnotationPodTemplate] != c.before:
 		// Somebody has changed it, or it is from before templates had a digest: nobody can say what it was made of.
-	case applied.Annotations[render.AnnotationPodInputs] == inputs:
+	case live.Annotations[render.AnnotationPodInputs] == inputs:
 		c.Cause = Release
 	}
 	return c, nil
 }
 
-// Step gives what to apply to a Deployment now, live being the one there is, and how far the server is when that is done. turn says
-// that its turn has come.
-func (c *Change) Step(live *appsv1.Deployment, turn bool) (*appsv1ac.DeploymentApplyConfiguration, State, error) {
+// Step gives what to apply to a Deployment now, and how far the server is when that is done. turn says that its turn has come. A
+// Deployment that is to keep the template that it has comes without one.
+func (c *Change) Step(turn bool) (*appsv1ac.DeploymentApplyConfiguration, State) {
 	switch {
 	case c.Cause == Release && !turn:
-		return c.hold(), Waiting, nil
-	case c.Cause == Release && Complete(live):
-		out, err := c.with(watched)
-		return out, Upgrading, err
+		return c.hold(), Waiting
+	case c.Cause == Release && Complete(c.live):
+		return c.with(watched), Upgrading
 	case c.Cause == Nothing:
 		state := Settled
-		if Awaited(live) {
+		if Awaited(c.live) {
 			state = Upgrading
 		}
-		out, err := c.with(c.applied.Annotations[render.AnnotationUpgrade])
-		return out, state, err
+		return c.with(c.live.Annotations[render.AnnotationUpgrade]), state
 	default:
 		// A server that was not available before its upgrade is not waited for: it would stop everybody for a reason that the
 		// release has nothing to do with.
-		out, err := c.with("")
-		return out, Settled, err
+		return c.with(""), Settled
 	}
 }
 
@@ -97,18 +83,14 @@ func (c *Change) Step(live *appsv1.Deployment, turn bool) (*appsv1ac.DeploymentA
 func (c *Change) hold() *appsv1ac.DeploymentApplyConfiguration {
 	out := *c.want
 	spec := *c.want.Spec
-	spec.Template = c.applied.Spec.Template
+	spec.Template = nil
 	out.Spec = &spec
-	return c.stamped(&out, c.template, c.applied.Annotations[render.AnnotationUpgrade])
+	return c.stamped(&out, c.before, c.live.Annotations[render.AnnotationUpgrade])
 }
 
-func (c *Change) with(mark string) (*appsv1ac.DeploymentApplyConfiguration, error) {
-	template, err := encoded(c.want)
-	if err != nil {
-		return nil, err
-	}
+func (c *Change) with(mark string) *appsv1ac.DeploymentApplyConfiguration {
 	out := *c.want
-	return c.stamped(&out, digest(template), mark), nil
+	return c.stamped(&out, c.after, mark)
 }
 
 func (c *Change) stamped(d *appsv1ac.DeploymentApplyConfiguration, template, mark string) *appsv1ac.DeploymentApplyConfiguration {
@@ -135,17 +117,4 @@ func Complete(d *appsv1.Deployment) bool {
 	wanted := ptr.Deref(d.Spec.Replicas, 1)
 	s := d.Status
 	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && s.Replicas <= s.UpdatedReplicas
-}
-
-func encoded(d *appsv1ac.DeploymentApplyConfiguration) ([]byte, error) {
-	data, err := json.Marshal(d.Spec.Template)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a pod template: %w", err)
-	}
-	return data, nil
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
 }

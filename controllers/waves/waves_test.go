@@ -5,16 +5,19 @@ package waves_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
@@ -233,34 +236,56 @@ func deployment(image string, replicas int32) *appsv1ac.DeploymentApplyConfigura
 			WithTemplate(corev1ac.PodTemplateSpec().WithSpec(corev1ac.PodSpec().WithContainers(corev1ac.Container().WithName("dispatcher").WithImage(image)))))
 }
 
-// live is a Deployment with all of its pods available, or with none.
-func live(annotations map[string]string, available bool) *appsv1.Deployment {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2, Annotations: annotations}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))}}
+// live is a Deployment to which that much has been applied, with all of its pods available or with none; applying nothing gives none.
+func live(t *testing.T, apply *appsv1ac.DeploymentApplyConfiguration, available bool) *appsv1.Deployment {
+	t.Helper()
+	if apply == nil {
+		return nil
+	}
+	c := fake.NewClientBuilder().WithReturnManagedFields().Build()
+	data, err := json.Marshal(apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied appsv1ac.DeploymentApplyConfiguration // the client writes what comes back to it
+	if err := json.Unmarshal(data, &copied); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), &copied, client.FieldOwner(render.FieldOwner)); err != nil {
+		t.Fatal(err)
+	}
+	var d appsv1.Deployment
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: *apply.Namespace, Name: *apply.Name}, &d); err != nil {
+		t.Fatal(err)
+	}
+	d.Generation = 2
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1}
 	if available {
 		d.Status.AvailableReplicas = 1
 	}
-	return d
+	applied.Reduce(&d)
+	return &d
 }
 
 func TestStep(t *testing.T) {
-	step := func(applied, want *appsv1ac.DeploymentApplyConfiguration, inputs string, d *appsv1.Deployment, turn bool) (*appsv1ac.DeploymentApplyConfiguration, waves.State) {
+	step := func(there, want *appsv1ac.DeploymentApplyConfiguration, inputs string, available, turn bool) (*appsv1ac.DeploymentApplyConfiguration, waves.State) {
 		t.Helper()
-		change, err := waves.Compare(applied, want, inputs)
+		change, err := waves.Compare(live(t, there, available), want, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, state, err := change.Step(d, turn)
-		if err != nil {
-			t.Fatal(err)
+		out, state := change.Step(turn)
+		if out.Spec.Template == nil {
+			// It is to keep the one that it has.
+			out.Spec.Template = there.Spec.Template
 		}
 		return out, state
 	}
-	first, state := step(nil, deployment("old", 1), "inputs", nil, false)
+	first, state := step(nil, deployment("old", 1), "inputs", false, false)
 	if state != waves.Settled {
 		t.Fatalf("a new server is %s", state)
 	}
-	upgraded, state := step(first, deployment("new", 1), "inputs", live(nil, true), true)
+	upgraded, state := step(first, deployment("new", 1), "inputs", true, true)
 	if state != waves.Upgrading || upgraded.Annotations[render.AnnotationUpgrade] == "" {
 		t.Fatalf("an upgraded server is %s, annotations %v", state, upgraded.Annotations)
 	}
@@ -268,31 +293,31 @@ func TestStep(t *testing.T) {
 	tampered.Spec = deployment("other", 1).Spec
 	bare := deployment("old", 1)
 	for name, tc := range map[string]struct {
-		applied, want *appsv1ac.DeploymentApplyConfiguration
-		inputs        string
-		live          *appsv1.Deployment
-		turn          bool
-		wantImage     string
-		wantState     waves.State
-		wantMark      bool
+		there, want *appsv1ac.DeploymentApplyConfiguration
+		inputs      string
+		available   bool
+		turn        bool
+		wantImage   string
+		wantState   waves.State
+		wantMark    bool
 	}{
-		"nothing new":                                     {first, deployment("old", 1), "inputs", live(nil, true), false, "old", waves.Settled, false},
-		"other replicas alone":                            {first, deployment("old", 3), "inputs", live(nil, true), false, "old", waves.Settled, false},
-		"a release, before its turn":                      {first, deployment("new", 1), "inputs", live(nil, true), false, "old", waves.Waiting, false},
-		"a release and other replicas, before its turn":   {first, deployment("new", 3), "inputs", live(nil, true), false, "old", waves.Waiting, false},
-		"a release, in its turn":                          {first, deployment("new", 1), "inputs", live(nil, true), true, "new", waves.Upgrading, true},
-		"a release for one that was not available":        {first, deployment("new", 1), "inputs", live(nil, false), true, "new", waves.Settled, false},
-		"another spec, at once and with the new image":    {first, deployment("new", 1), "other", live(nil, true), false, "new", waves.Settled, false},
-		"a template that somebody has changed":            {&tampered, deployment("new", 1), "inputs", live(nil, true), false, "new", waves.Settled, false},
-		"a template of nobody knows what":                 {bare, deployment("new", 1), "inputs", live(nil, true), false, "new", waves.Settled, false},
-		"an upgrade that is on its way":                   {upgraded, deployment("new", 1), "inputs", live(upgraded.Annotations, false), false, "new", waves.Upgrading, true},
-		"an upgrade that has arrived":                     {upgraded, deployment("new", 1), "inputs", live(upgraded.Annotations, true), false, "new", waves.Settled, true},
-		"another spec while an upgrade is on its way":     {upgraded, deployment("newer", 1), "other", live(upgraded.Annotations, false), false, "newer", waves.Settled, false},
-		"the next release while one is still on its way":  {upgraded, deployment("newer", 1), "inputs", live(upgraded.Annotations, false), false, "new", waves.Waiting, true},
-		"the next release in turn while one has not come": {upgraded, deployment("newer", 1), "inputs", live(upgraded.Annotations, false), true, "newer", waves.Settled, false},
+		"nothing new":                                     {first, deployment("old", 1), "inputs", true, false, "old", waves.Settled, false},
+		"other replicas alone":                            {first, deployment("old", 3), "inputs", true, false, "old", waves.Settled, false},
+		"a release, before its turn":                      {first, deployment("new", 1), "inputs", true, false, "old", waves.Waiting, false},
+		"a release and other replicas, before its turn":   {first, deployment("new", 3), "inputs", true, false, "old", waves.Waiting, false},
+		"a release, in its turn":                          {first, deployment("new", 1), "inputs", true, true, "new", waves.Upgrading, true},
+		"a release for one that was not available":        {first, deployment("new", 1), "inputs", false, true, "new", waves.Settled, false},
+		"another spec, at once and with the new image":    {first, deployment("new", 1), "other", true, false, "new", waves.Settled, false},
+		"a template that somebody has changed":            {&tampered, deployment("new", 1), "inputs", true, false, "new", waves.Settled, false},
+		"a template of nobody knows what":                 {bare, deployment("new", 1), "inputs", true, false, "new", waves.Settled, false},
+		"an upgrade that is on its way":                   {upgraded, deployment("new", 1), "inputs", false, false, "new", waves.Upgrading, true},
+		"an upgrade that has arrived":                     {upgraded, deployment("new", 1), "inputs", true, false, "new", waves.Settled, true},
+		"another spec while an upgrade is on its way":     {upgraded, deployment("newer", 1), "other", false, false, "newer", waves.Settled, false},
+		"the next release while one is still on its way":  {upgraded, deployment("newer", 1), "inputs", false, false, "new", waves.Waiting, true},
+		"the next release in turn while one has not come": {upgraded, deployment("newer", 1), "inputs", false, true, "newer", waves.Settled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, state := step(tc.applied, tc.want, tc.inputs, tc.live, tc.turn)
+			out, state := step(tc.there, tc.want, tc.inputs, tc.available, tc.turn)
 			if image := *out.Spec.Template.Spec.Containers[0].Image; image != tc.wantImage || state != tc.wantState {
 				t.Errorf("image %s, %s; want %s, %s", image, state, tc.wantImage, tc.wantState)
 			}
@@ -303,7 +328,7 @@ func TestStep(t *testing.T) {
 				t.Errorf("%d replicas, want %d", *out.Spec.Replicas, *tc.want.Spec.Replicas)
 			}
 			// What was applied asks for nothing more.
-			again, _ := step(out, tc.want, tc.inputs, tc.live, false)
+			again, _ := step(out, tc.want, tc.inputs, tc.available, false)
 			if diff := cmp.Diff(out, again); diff != "" {
 				t.Errorf("it is applied again (-first +second)\n%s", diff)
 			}

@@ -4,12 +4,8 @@
 package workload
 
 import (
-	"encoding/json"
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -34,40 +30,14 @@ type Live struct {
 	Changed []string
 }
 
-// LiveOf reads it off a Deployment; nil is none.
-func LiveOf(d *appsv1.Deployment) (Live, error) {
-	if d == nil {
-		return Live{}, nil
-	}
-	owns, err := ownsReplicas(d)
-	if err != nil {
-		return Live{}, err
-	}
+// LiveOf reads it off a Deployment; owns says whether FieldOwner has applied the number of its pods.
+func LiveOf(d *appsv1.Deployment, owns bool) Live {
 	return Live{
 		UID:          d.UID,
 		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
 		OwnsReplicas: owns,
 		References:   d.Spec.Template.Annotations[render.AnnotationReferences],
-	}, nil
-}
-
-// ownsReplicas looks for the one field, which costs a small part of taking all of ours out of the Deployment.
-func ownsReplicas(d *appsv1.Deployment) (bool, error) {
-	for _, e := range d.ManagedFields {
-		if e.Manager != render.FieldOwner || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
-			continue
-		}
-		var fields struct {
-			Spec map[string]json.RawMessage `json:"f:spec"`
-		}
-		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
-			return false, fmt.Errorf("reading managed fields: %w", err)
-		}
-		if _, owns := fields.Spec["f:replicas"]; owns {
-			return true, nil
-		}
 	}
-	return false, nil
 }
 
 // Scale is what is done about the number of pods.

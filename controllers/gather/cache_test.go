@@ -1,0 +1,78 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/internal/render"
+)
+
+// TestPodsAreKept wants all of a pod to be kept that decisions go by, and nothing else.
+func TestPodsAreKept(t *testing.T) {
+	owners := []metav1.OwnerReference{{UID: "rs", Controller: new(true)}}
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	full := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", Finalizers: []string{"theirs"}, OwnerReferences: owners,
+			Labels:        map[string]string{render.LabelServer: "files", render.LabelRevision: "r1", "theirs": "1"},
+			Annotations:   map[string]string{render.AnnotationReferences: "x", render.AnnotationRegistryDigest: "y"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
+		},
+		Spec: corev1.PodSpec{NodeName: "node"},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, HostIP: "10.0.0.9", QOSClass: corev1.PodQOSBurstable,
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue},
+				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why", LastProbeTime: metav1.Now()},
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
+			},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "dispatcher", ContainerID: "c1", ImageID: "i1", Image: "one", State: state, LastTerminationState: ended, RestartCount: 2}},
+		},
+	}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", OwnerReferences: owners,
+			Labels:      map[string]string{render.LabelServer: "files", render.LabelRevision: "r1"},
+			Annotations: map[string]string{render.AnnotationReferences: "x"},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1",
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue},
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why"},
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
+			},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "dispatcher", ContainerID: "c1", Image: "one", State: state, LastTerminationState: ended, RestartCount: 2}},
+			ContainerStatuses:     []corev1.ContainerStatus{},
+		},
+	}
+	if diff := cmp.Diff(want, kept(t, full)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// kept is what the cache keeps of an object.
+func kept(t *testing.T, o client.Object) any {
+	t.Helper()
+	for kind, by := range gather.CacheOptions(nil).ByObject {
+		if _, is := kind.(*corev1.Pod); is {
+			out, err := by.Transform(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+	}
+	t.Fatal("pods are not cached")
+	return nil
+}
