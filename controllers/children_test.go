@@ -4,15 +4,21 @@
 package controllers_test
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -65,6 +71,28 @@ var _ = Describe("The index", func() {
 		Expect(w.index()).To(ConsistOf("files"))
 	})
 
+	It("stays where the API server has servers that the manager has not heard of yet, and goes with the last one", func() {
+		s := w.server("files")
+		w.create(s)
+		w.settle()
+		own := w.Index.Gather.Client
+		w.Index.Gather.Client = interceptor.NewClient(&watching{own}, interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				if _, ok := list.(*mcpv1alpha1.MCPServerList); ok {
+					return nil // as before a server was made again
+				}
+				return c.List(ctx, list, opts...)
+			},
+		})
+		_, err := w.Index.Reconcile(w.ctx, w.request(render.IndexName))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(w.index()).To(ConsistOf("files"))
+		w.Index.Gather.Client = own
+		Expect(kubectl.Delete(w.ctx, s)).To(Succeed())
+		w.settle()
+		Expect(apierrors.IsNotFound(kubectl.Get(w.ctx, client.ObjectKeyFromObject(cm), cm))).To(BeTrue())
+	})
+
 	It("leaves what has its name and something in it, and what is empty where no server asks for it", func() {
 		w.create(cm)
 		w.settle()
@@ -78,3 +106,10 @@ var _ = Describe("The index", func() {
 		Expect(cm.BinaryData).To(HaveLen(1))
 	})
 })
+
+// watching is a client as interceptors want one.
+type watching struct{ client.Client }
+
+func (*watching) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+	panic("reconcilers watch nothing")
+}

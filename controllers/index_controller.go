@@ -114,11 +114,21 @@ func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[
 		if _, needed := want[name]; needed {
 			continue
 		}
-		if err := r.delete(ctx, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+		if err := r.delete(ctx, client.ObjectKey{Namespace: namespace, Name: name}, len(want) == 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inhabited asks the API server itself whether a namespace has servers. A view that is late shows none for a while where one
+// is made again, and the index that clients read would go and come.
+func (r *IndexReconciler) inhabited(ctx context.Context, namespace string) (bool, error) {
+	var servers mcpv1alpha1.MCPServerList
+	if err := r.Apply.Live.List(ctx, &servers, client.InNamespace(namespace), client.Limit(1)); err != nil {
+		return false, fmt.Errorf("listing MCPServers: %w", err)
+	}
+	return len(servers.Items) > 0, nil
 }
 
 // isIndex says that an object is ours: it has our labels, or we have applied it and somebody took them off.
@@ -137,10 +147,16 @@ func isIndexOrEmpty(cm *corev1.ConfigMap) bool {
 	return isIndex(cm) || len(cm.Data) == 0 && len(cm.BinaryData) == 0 && len(cm.OwnerReferences) == 0
 }
 
-func (r *IndexReconciler) delete(ctx context.Context, key client.ObjectKey) error {
+// delete takes a ConfigMap of the index back; whole says that all of it is to go.
+func (r *IndexReconciler) delete(ctx context.Context, key client.ObjectKey, whole bool) error {
 	var cm corev1.ConfigMap
 	if err := r.Apply.Client.Get(ctx, key, &cm); err != nil || !isIndex(&cm) {
 		return client.IgnoreNotFound(err)
+	}
+	if whole {
+		if inhabited, err := r.inhabited(ctx, key.Namespace); inhabited || err != nil {
+			return err
+		}
 	}
 	if err := r.Apply.Client.Delete(ctx, &cm, client.Preconditions{UID: &cm.UID}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the index: %w", err)
