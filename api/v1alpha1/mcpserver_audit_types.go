@@ -14,8 +14,12 @@ type Audit struct {
 	Payloads AuditPayloads `json:"payloads,omitempty"`
 	// redact names what is left out of recorded values: names of members, at any
 	// depth and in upper or lower case, or JSON Pointers (RFC 6901) into the
-	// arguments and results, which begin with /. Members whose names say that they
-	// hold a secret (password, token, apiKey and so on) are always left out.
+	// arguments and results, which begin with /. Example: [iban, /customer/name].
+	// Members whose names hold password, passwd, passphrase, passcode, secret,
+	// token, credential, authorization, bearer, cookie, apikey, sessionid,
+	// connectionstring or the like (dbPassword, github_token, x-api-key; numbers
+	// such as maxTokens aside) are always left out; docs/audit.md has the list.
+	// Text in values is kept as it is.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

@@ -17,13 +17,6 @@ import (
 // redacted stands where a value was left out.
 const redacted = "(redacted)"
 
-// secretNames are left out wherever payloads are recorded at all, whatever else is asked for: members that hold secrets in
-// most programs. Case, `_` and `-` do not count.
-var secretNames = []string{
-	"password", "passwd", "passphrase", "secret", "clientsecret", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken",
-	"apikey", "privatekey", "secretkey", "accesskey", "authorization", "credential", "credentials", "cookie", "setcookie",
-}
-
 // maxPayload bounds what is looked at for a record: more would not fit a line.
 const maxPayload = MaxLine - 1<<10
 
@@ -37,9 +30,6 @@ type Payloads struct {
 // NewPayloads gives what a document asks for.
 func NewPayloads(a registry.Audit) *Payloads {
 	p := &Payloads{arguments: a.Arguments, results: a.Results, names: map[string]bool{}, pointers: map[string]bool{}}
-	for _, name := range secretNames {
-		p.names[name] = true
-	}
 	for _, entry := range a.Redact {
 		if strings.HasPrefix(entry, "/") {
 			p.pointers[entry] = true
@@ -50,6 +40,7 @@ func NewPayloads(a registry.Audit) *Payloads {
 	return p
 }
 
+// foldName is a name as entries of redact are compared.
 func foldName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
@@ -122,7 +113,7 @@ func (p *Payloads) walk(value any, at string, located bool) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if p.names[foldName(name)] {
+			if p.names[foldName(name)] || secret(name, member) {
 				v[name] = redacted
 				continue
 			}
