@@ -214,7 +214,7 @@ func (b *backends) Anonymous(ctx context.Context) (upstream.Conn, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, release, err := backend.pool.Once(ctx, "") // nobody verifies callers yet
+	conn, release, err := backend.pool.Once(ctx)
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -25,10 +25,8 @@ func TestFromStartToReady(t *testing.T) {
 	if got := r.call("echo", `{"text":"x"}`); !strings.Contains(got, `"text":"done"`) {
 		t.Errorf("a call: %s", got)
 	}
-	for _, path := range []string{"/startupz", "/healthz"} {
-		if status, _ := r.get(r.kube + path); status != http.StatusOK {
-			t.Errorf("%s: %d", path, status)
-		}
+	if status, _ := r.get(r.kube + "/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz: %d", status)
 	}
 	if _, body := r.get(r.admin + "/metrics"); !strings.Contains(body, "toolgate_ready 1") || !strings.Contains(body, "toolgate_child_starts_total") {
 		t.Error("metrics lack readiness or starts")

@@ -74,7 +74,7 @@ func BenchmarkForward(b *testing.B) {
 		}
 		meta := ReplaceMembers(m.Meta(), Edit{Key: "progressToken", Raw: []byte("99")})
 		params := ReplaceMembers(m.Params, Edit{Key: "_meta", Raw: meta})
-		buffer = AppendRequest(buffer[:0], IDFromInt(1234), m.Method, params)
+		buffer = AppendRequest(buffer[:0], rawID("1234"), m.Method, params)
 	}
 }
 

@@ -5,7 +5,6 @@ package jsonrpc
 
 import (
 	"bytes"
-	"strconv"
 )
 
 // ID is the id of a request: the bytes of a JSON string or of a JSON integer, kept verbatim. MCP (Base Protocol, Requests)
@@ -15,11 +14,6 @@ import (
 // IDs are compared with Equal, or by their Key in maps: one string has many spellings.
 type ID struct {
 	raw []byte
-}
-
-// IDFromInt returns the id that is the integer n.
-func IDFromInt(n int64) ID {
-	return ID{raw: strconv.AppendInt(nil, n, 10)}
 }
 
 // IDFromString returns the id that is the string s.

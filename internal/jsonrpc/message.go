@@ -60,11 +60,6 @@ type Message struct {
 	params, meta []field // the protocol's members of params and of params._meta, where Parse has read them
 }
 
-// SetParams replaces the params. Assigning to Params would leave Param with the members of the old ones.
-func (m *Message) SetParams(raw []byte) {
-	m.Params, m.params, m.meta = raw, nil, nil
-}
-
 // Param returns the JSON of one member of params, nil if there is no such member. Of a message that Parse returned it
 // finds the protocol's members without reading anything again.
 func (m *Message) Param(key string) []byte {

@@ -205,8 +205,7 @@ func TestOddNumbersAndCharactersPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.SetParams(ReplaceMembers(m.Params, Edit{Key: "_meta", Raw: []byte("{}")}))
-	sent := m.Append(nil)
+	sent := AppendRequest(nil, m.ID, m.Method, ReplaceMembers(m.Params, Edit{Key: "_meta", Raw: []byte("{}")}))
 	again, err := Parse(sent, Limits{})
 	if err != nil {
 		t.Fatal(err)

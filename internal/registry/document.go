@@ -81,9 +81,6 @@ type Isolation string
 const (
 	IsolationSession Isolation = "Session"
 	IsolationShared  Isolation = "Shared"
-	// IsolationCaller gives each caller whose identity was verified one connection for its sessions and its calls without one.
-	// Others have what Session gives them.
-	IsolationCaller Isolation = "Caller"
 )
 
 // Upstream is how to speak to the server.

@@ -66,9 +66,9 @@ func (u *Upstream) faults() []error {
 		add("upstream.transport %q is not one of %s", u.Transport, Transports())
 	}
 	switch u.Isolation {
-	case "", IsolationSession, IsolationCaller, IsolationShared:
+	case "", IsolationSession, IsolationShared:
 	default:
-		add("upstream.isolation %q is not one of %s, %s, %s", u.Isolation, IsolationSession, IsolationCaller, IsolationShared)
+		add("upstream.isolation %q is not one of %s, %s; nothing can keep callers apart, since nobody verifies who calls", u.Isolation, IsolationSession, IsolationShared)
 	}
 	for i, h := range u.Headers {
 		if h.Name == "" || h.File == "" {

@@ -137,7 +137,6 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
 	}
-	check("/startupz", 200)
 	check("/healthz", 200)
 	check("/readyz", 503)
 	ready = true

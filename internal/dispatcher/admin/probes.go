@@ -7,13 +7,11 @@ import "net/http"
 
 // Probes answers the kubelet on a listener of its own, which no client's load can fill.
 //
-// /startupz and /healthz say that the process runs: the server's container starts after the dispatcher's, so that startup
-// must not wait for the server, and no fault of the server is cured by restarting the dispatcher. /readyz is the latch.
+// /healthz says that the process runs: no fault of the server is cured by restarting the dispatcher. /readyz is the latch.
 func Probes(ready func() bool) http.Handler {
 	mux := http.NewServeMux()
 	alive := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 	mux.HandleFunc("GET /healthz", alive)
-	mux.HandleFunc("GET /startupz", alive)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if !ready() {
 			http.Error(w, "not ready: see /state on the admin listener", http.StatusServiceUnavailable)

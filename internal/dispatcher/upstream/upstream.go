@@ -61,9 +61,6 @@ type Hello struct {
 	// Capabilities and ClientInfo are raw JSON objects, already stripped of what policy denies.
 	Capabilities []byte
 	ClientInfo   []byte
-	// Principal is who calls, as somebody has verified; empty for a caller whom nobody has. It says whose connection it is, and
-	// is never sent.
-	Principal string
 	// Prefers is the era to begin with, where the server may speak both; Legacy if empty.
 	Prefers Era
 	// Patience is how long the handshake may take; zero means Options.StartTimeout.

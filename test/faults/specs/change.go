@@ -4,7 +4,6 @@
 package specs
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -85,9 +84,6 @@ func Refused() Change {
 
 // Base is a spec to begin with.
 func Base(kind, name string) Object { return clone(bases[kind][name]).(Object) }
-
-// Bases are the names of those of a kind.
-func Bases(kind string) []string { return slices.Sorted(maps.Keys(bases[kind])) }
 
 // Valid finds changes that set the leaf, at most as many as asked for, by asking what the API server would take. Without any,
 // the error is what it said last.

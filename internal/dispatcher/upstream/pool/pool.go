@@ -29,7 +29,7 @@ var ErrNoCapacity = errors.New("no capacity for another connection to the server
 
 // Options of a Pool. Zero values are replaced by the defaults below.
 type Options struct {
-	// Isolation is Session unless it says Caller or Shared.
+	// Isolation is Session unless it says Shared.
 	Isolation registry.Isolation
 	// Spares are how many connections are kept started and ready for calls without a session, from the first such call
 	// on; negative means none.
@@ -103,9 +103,8 @@ type Pool struct {
 	ready  chan upstream.Conn        // the spares
 	used   atomic.Pointer[time.Time] // when the last call without a session came
 
-	kinds      kinds
-	setbacks   setbacks
-	principals principals
+	kinds    kinds
+	setbacks setbacks
 
 	mu      sync.Mutex
 	open    map[upstream.Conn]bool
@@ -141,11 +140,8 @@ func (p *Pool) Hears() bool {
 // Session returns the connection of a session, or of one request that the server may answer with questions, and the function
 // that ends its part in it. The error is that of Dialer.Dial, or ErrNoCapacity.
 func (p *Pool) Session(ctx context.Context, hello upstream.Hello, handler upstream.Handler) (upstream.Conn, func(), error) {
-	switch {
-	case p.sharing(hello.Prefers):
+	if p.sharing(hello.Prefers) {
 		return p.lease(ctx, handler)
-	case p.byPrincipal(hello.Principal):
-		return p.principal(ctx, hello.Principal, handler)
 	}
 	if hello.Prefers == upstream.Modern { // it is one call, and others like it may follow
 		defer p.restock(hello)
@@ -171,15 +167,12 @@ func (p *Pool) owned(ctx context.Context, hello upstream.Hello, handler upstream
 	return conn, func() { p.retire(conn) }, nil
 }
 
-// Once returns a connection for one call without a session: that of the principal, or where there is none a spare or a fresh
-// one. The function, to be called once the call is over, ends the call's part in it. The error is that of Dialer.Dial, the
-// cause of ctx, or ErrNoCapacity wrapped where ctx ended while there was no room.
-func (p *Pool) Once(ctx context.Context, principal string) (upstream.Conn, func(), error) {
-	switch {
-	case p.sharing(upstream.Modern):
+// Once returns a connection for one call without a session: a spare or a fresh one. The function, to be called once the call
+// is over, ends the call's part in it. The error is that of Dialer.Dial, the cause of ctx, or ErrNoCapacity wrapped where ctx
+// ended while there was no room.
+func (p *Pool) Once(ctx context.Context) (upstream.Conn, func(), error) {
+	if p.sharing(upstream.Modern) {
 		return p.lease(ctx, nil)
-	case p.byPrincipal(principal):
-		return p.principal(ctx, principal, nil)
 	}
 	now := p.opts.Now()
 	p.used.Store(&now)
@@ -370,7 +363,6 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	p.cancel()
 	p.shared.close()
-	p.closePrincipals()
 	var group sync.WaitGroup
 	for _, conn := range conns {
 		group.Go(func() { p.end(conn) }) // over HTTP each says good-bye to the server

@@ -70,7 +70,7 @@ func (f *fixture) session(t *testing.T, handler upstream.Handler) (upstream.Conn
 
 func (f *fixture) anonymous(t *testing.T) (upstream.Conn, func()) {
 	t.Helper()
-	conn, release, err := f.Once(t.Context(), "")
+	conn, release, err := f.Once(t.Context())
 	if err != nil {
 		t.Fatalf("Once: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestConnectionsAreBounded(t *testing.T) { // G-69
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := f.Once(ctx, ""); !errors.Is(err, ErrNoCapacity) || !errors.Is(err, context.Canceled) {
+	if _, _, err := f.Once(ctx); !errors.Is(err, ErrNoCapacity) || !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want ErrNoCapacity and the cause", err)
 	}
 	release()
@@ -237,7 +237,7 @@ func TestManyCallsAtOnce(t *testing.T) { // G-63
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			conn, release, err := f.Once(t.Context(), "")
+			conn, release, err := f.Once(t.Context())
 			if err != nil {
 				t.Error(err)
 				return
@@ -366,7 +366,7 @@ func TestCloseEndsWhatIsWaiting(t *testing.T) {
 	conn, _ := f.session(t, nil)
 	result := make(chan error)
 	go func() {
-		_, _, err := f.Once(t.Context(), "")
+		_, _, err := f.Once(t.Context())
 		result <- err
 	}()
 	if err := f.Close(); err != nil {

@@ -37,7 +37,7 @@ func TestAServerThatEndsWhileItStartsIsHeldBack(t *testing.T) {
 		if said := f.fails(t); !strings.Contains(said, "failed 4 times in a row, and is tried again in 200ms") {
 			t.Fatal(said)
 		}
-		if _, _, err := f.Once(t.Context(), ""); err == nil {
+		if _, _, err := f.Once(t.Context()); err == nil {
 			t.Fatal("a call without a session was let through")
 		}
 	}

@@ -62,7 +62,7 @@ func (p *Pool) beginTending() {
 	}
 }
 
-// tend ends the spares when no call has come for IdleTimeout, and what principals have left.
+// tend ends the spares when no call has come for IdleTimeout.
 func (p *Pool) tend() {
 	for {
 		timer, stop := p.opts.After(p.opts.IdleTimeout)
@@ -72,7 +72,6 @@ func (p *Pool) tend() {
 			stop()
 			return
 		}
-		p.sweep()
 		if used := p.used.Load(); used == nil || p.opts.Now().Sub(*used) < p.opts.IdleTimeout {
 			continue
 		}
