@@ -139,7 +139,7 @@ type HealthStatus struct {
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 	// consecutiveFailures is how many probes in a row had failed when this was
-	// written.
+	// written. It stops at spec.health.failureThreshold.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ConsecutiveFailures int32 `json:"consecutiveFailures,omitempty"`

@@ -121,7 +121,8 @@ type ObservedTool struct {
 // HealthState is the outcome of probing.
 type HealthState struct {
 	// State is Healthy, Unhealthy or Unknown.
-	State               string `json:"state"`
+	State string `json:"state"`
+	// ConsecutiveFailures are counted up to the threshold at which the server is Unhealthy.
 	ConsecutiveFailures int    `json:"consecutiveFailures,omitempty"`
 	ResponseTimeMs      int64  `json:"responseTimeMs,omitempty"`
 	Message             string `json:"message,omitempty"`

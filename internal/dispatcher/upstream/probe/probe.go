@@ -198,7 +198,8 @@ func (p *Prober) session(ctx context.Context, patience time.Duration) (served ti
 }
 
 // failed notes a failure of the connection, and counts it as one of health, though only once in an interval: a server that
-// is being started refuses many times in one.
+// is being started refuses many times in one. The count ends at the threshold, where it has had its effect: a server that stays
+// away must not change the state, and wake all who follow it, with each probe.
 func (p *Prober) failed(e *upstream.Error) {
 	set, now := p.settings(), p.opts.Now()
 	if known := p.State().Upstream; known.Reason != e.Reason || known.Message != e.Message {
@@ -208,7 +209,7 @@ func (p *Prober) failed(e *upstream.Error) {
 		fail(&s.Upstream, registry.UpstreamFailed, e)
 		if p.counted.IsZero() || now.Sub(p.counted) >= set.Interval/2 {
 			p.counted = now
-			s.Health.ConsecutiveFailures++
+			s.Health.ConsecutiveFailures = max(s.Health.ConsecutiveFailures, min(s.Health.ConsecutiveFailures+1, set.FailureThreshold))
 		}
 		s.Health.Message = e.Message
 		if s.Health.ConsecutiveFailures >= set.FailureThreshold {

@@ -98,9 +98,25 @@ func sameUpstream(a, b registry.UpstreamState) bool {
 		slices.Equal(a.Capabilities, b.Capabilities) && a.StdoutNoise == b.StdoutNoise && a.ChildDeaths == b.ChildDeaths
 }
 
-// fail writes a failure into the state.
+// fail writes a failure into the state. One that comes again keeps what the server wrote then, where numbers alone differ: the
+// time on a line must not change the state with each attempt.
 func fail(s *registry.UpstreamState, phase registry.UpstreamPhase, e *upstream.Error) {
-	s.Phase, s.Reason, s.Message, s.Stderr = phase, e.Reason, e.Message, e.Stderr
+	if s.Phase != phase || s.Reason != e.Reason || s.Message != e.Message || !slices.EqualFunc(s.Stderr, e.Stderr, alike) {
+		s.Stderr = e.Stderr
+	}
+	s.Phase, s.Reason, s.Message = phase, e.Reason, e.Message
+}
+
+// alike says whether two lines differ in their digits alone: times, process ids and the like.
+func alike(a, b string) bool {
+	return a == b || strings.Map(undated, a) == strings.Map(undated, b)
+}
+
+func undated(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return -1
+	}
+	return r
 }
 
 // connected writes what a server says of itself into the state.
