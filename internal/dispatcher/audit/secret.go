@@ -43,15 +43,15 @@ func secret(name string, value any) bool {
 
 // wordsOf are the words of a name in lower case, however it is put together: dbPassword, DB_PASSWORD, db-password, APIKey.
 func wordsOf(name string) []string {
+	runes := []rune(name)
 	var words []string
-	var word []rune
+	word := make([]rune, 0, len(runes))
 	end := func() {
 		if len(word) > 0 {
 			words = append(words, strings.ToLower(string(word)))
 		}
-		word = nil
+		word = word[:0]
 	}
-	runes := []rune(name)
 	for i, r := range runes {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
