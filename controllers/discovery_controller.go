@@ -19,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
@@ -34,6 +35,7 @@ type DiscoveryReconciler struct {
 	Status  *StatusWriter
 	Library *library.Library
 	Waves   *waves.Gate
+	Keys    *keyring.Ring
 	Clock   clock.PassiveClock
 	Passes  *Passes
 }
@@ -125,7 +127,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 	if err != nil {
 		return nil, err
 	}
-	r.Gather.Prober.Watch(key, targets(pods, held)) //nolint:contextcheck // polling outlives this reconcile
+	r.Gather.Prober.Watch(key, r.targets(d.server, pods, held)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
 	d.revisions = gather.RevisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)
@@ -134,7 +136,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discov
 
 // targets are the pods to ask. A pod is awaited while it has not told its catalogue, does not enforce the newest document,
 // or has a server that fails: then every change is worth knowing at once.
-func targets(pods []decide.Pod, held library.Held) []prober.Target {
+func (r *DiscoveryReconciler) targets(s *mcpv1alpha1.MCPServer, pods []decide.Pod, held library.Held) []prober.Target {
 	var out []prober.Target
 	for i := range pods {
 		p := &pods[i]
@@ -148,6 +150,7 @@ func targets(pods []decide.Pod, held library.Held) []prober.Target {
 			Pod:      p.Name,
 			IP:       p.Status.PodIP,
 			Started:  dispatcherStarted(p),
+			Key:      r.Keys.Named(s.UID, p.StateKey()),
 			Awaited:  state == nil || state.Catalogue == nil || !held.Current(state.Registry.Digest) || state.Health.State != string(mcpv1alpha1.Healthy),
 		})
 	}

@@ -12,7 +12,7 @@
 //	RuleSetReconciler    the status of a RuleSet
 //
 // What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
-// remembered is in controllers/library.
+// remembered is in controllers/library, what proves who answered is in controllers/keyring.
 //
 // What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).
 //
@@ -24,6 +24,7 @@
 // +kubebuilder:rbac:groups="",resources=services;serviceaccounts;configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 package controllers

@@ -44,6 +44,7 @@ func runManagerAs(w *world, config *rest.Config, leases string) (stop func()) {
 		Controllers: controllers.Options{
 			Platform:           workload.Platform{Image: "toolgate.dev/toolgate:test"},
 			PodURL:             w.dispatchers.URLOf,
+			Keys:               w.keys,
 			SkipNameValidation: true,
 		},
 		Namespaces: []string{w.namespace}, LeaseNamespace: leases, MetricsAddress: "0",

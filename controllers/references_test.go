@@ -64,7 +64,7 @@ var _ = Describe("What an MCPServer refers to", func() {
 		w.settle()
 		pod := w.deployment("files").Spec.Template
 		Expect(pod.Annotations).NotTo(HaveKey(render.AnnotationReferences))
-		Expect(pod.Spec.Volumes).NotTo(ContainElement(HaveField("Secret", Not(BeNil()))), "the dispatcher no longer sees the Secret")
+		Expect(pod.Spec.Volumes).NotTo(ContainElement(And(HaveField("Secret", Not(BeNil())), HaveField("Secret.SecretName", "web"))), "the dispatcher no longer sees the Secret")
 	})
 
 	It("tells of a domain model that is missing or malformed, and of nothing once it is right", func() {

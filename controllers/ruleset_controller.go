@@ -77,6 +77,8 @@ func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1
 		p := &pods[i]
 		switch {
 		case !p.Serves():
+		case p.Seen.Forged:
+			out.Lagging = append(out.Lagging, p.Name)
 		case p.Unheard():
 			out.Unheard = append(out.Unheard, p.Name)
 		case p.Seen.State == nil || !r.Library.Known(key, p.Seen.State.Registry.Digest).Has(set):

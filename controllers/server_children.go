@@ -125,6 +125,9 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 			return err
 		}
 	}
+	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
+		return err
+	}
 	want, state, err := r.inTurn(ctx, s, live)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
@@ -34,6 +35,7 @@ type ServerReconciler struct {
 	Library  *library.Library
 	Waves    *waves.Gate
 	Platform workload.Platform
+	Keys     *keyring.Keeper
 	Clock    clock.PassiveClock
 }
 
@@ -61,6 +63,9 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	}
 	if applyErr != nil {
 		return reconcile.Result{}, applyErr
+	}
+	if err := r.Keys.Heal(ctx, s, in.Pods, in.Now); err != nil {
+		return reconcile.Result{}, err
 	}
 	result := reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}
 	if refused != (decide.Refusal{}) {

@@ -30,6 +30,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/gauges"
+	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/kubelet"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
@@ -55,6 +56,8 @@ type Options struct {
 	Platform workload.Platform
 	// MaxUpgrading is how many servers a new release of Toolgate restarts at a time; 0 means waves.DefaultMax.
 	MaxUpgrading int
+	// Keys prove what dispatchers answer; nil gives pods none.
+	Keys *keyring.Ring
 	// PodURL is where the state of a pod is; nil means its address and the dispatcher's admin port.
 	PodURL func(prober.Target) string
 	// HTTP speaks to pods; nil means prober.NewClient.
@@ -104,12 +107,13 @@ func New(d Deps, o Options) *Reconcilers {
 	gatherer := &gather.Gatherer{Client: d.Client, Prober: asked}
 	apply := &Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
+	keys := keyring.NewKeeper(d.Client, o.Keys)
 	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gatherer.ServerKeys, Wake: hub.Changed}
 	written := &Hub{}
 	passes := &Passes{Written: written.Changed}
 	return &Reconcilers{
-		Server:    &ServerReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Waves: gate, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Waves: gate, Clock: o.Clock, Passes: passes},
+		Server:    &ServerReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Keys: keys, Waves: gate, Platform: o.Platform, Clock: o.Clock},
+		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Keys: o.Keys, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
 			Gather: gatherer, Apply: apply, Library: known,
 			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock},

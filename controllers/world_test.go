@@ -31,9 +31,11 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
@@ -49,6 +51,7 @@ type world struct {
 	pollClock *clocktesting.FakeClock
 	writes    *writes
 	events    *events.FakeRecorder
+	keys      *keyring.Ring
 	*manager
 	pods int
 	// release is the image of the dispatcher that a manager brings, and maxUpgrading its flag.
@@ -74,6 +77,7 @@ func newWorld() *world {
 		writes:      &writes{},
 		events:      events.NewFakeRecorder(1000),
 		release:     "toolgate.dev/toolgate:test",
+		keys:        keyring.New([statekey.Size]byte{1}),
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
 	Expect(kubectl.Create(ctx, ns)).To(Succeed())
@@ -112,6 +116,7 @@ func (w *world) start() {
 	}, controllers.Options{
 		Platform: workload.Platform{Image: w.release, ManagerNamespace: "toolgate-system"}, MaxUpgrading: w.maxUpgrading,
 		Clock: steppedClock{w.clock},
+		Keys:  w.keys,
 	})
 	// Polling has a clock of its own, so that specs can poll without letting time pass.
 	asked := prober.New(prober.Options{URL: w.dispatchers.URLOf, Client: prober.NewClient(), Clock: w.pollClock, Changed: r.Hub.Changed})
@@ -308,11 +313,15 @@ func (w *world) runPod(server string, definitions ...string) *corev1.Pod {
 			Namespace: w.namespace, Name: fmt.Sprintf("%s-%03d", server, w.pods), Labels: d.Spec.Template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
 		},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: render.ContainerServer, Image: "example.com/files:1"}}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: render.ContainerServer, Image: "example.com/files:1"}},
+			Volumes:    workload.StateKeyVolumes(d.Spec.Template.Spec.Volumes),
+		},
 	}
 	w.create(pod)
 	pod.Status.PodIP = fmt.Sprintf("10.0.0.%d", w.pods)
 	w.podStatus(pod, true)
+	w.dispatchers.Prove(string(pod.UID), w.mountedKey(server))
 	w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 		*s = registry.State{
 			Supports: registry.Supported(), Dispatcher: "v0", PodUID: string(pod.UID), Revision: revision, Ready: true,

@@ -143,6 +143,9 @@ const (
 	ReasonRegistryTooLarge = "RegistryTooLarge"
 	// ReasonDispatcherUnreachable: the manager cannot read the state of a pod in the endpoints.
 	ReasonDispatcherUnreachable = "DispatcherUnreachable"
+	// ReasonStateNotAuthentic: somebody else than its dispatcher answers at a pod's admin port, such as the server itself; nothing
+	// of the answer is believed.
+	ReasonStateNotAuthentic = "StateNotAuthentic"
 )
 
 // Reasons of MCPServer, Upgraded, beside Pending and Progressing.

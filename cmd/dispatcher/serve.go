@@ -18,6 +18,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher"
 	"toolgate.dev/toolgate/internal/launcher"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 const (
@@ -36,6 +37,7 @@ type serveFlags struct {
 	launchSocket, logLevel, dir string
 	peers                       string
 	references, baseline        string
+	stateKey                    string
 	stdio, webSocket            bool
 	drainTimeout                time.Duration
 	allowHosts, allowOrigins    list
@@ -63,6 +65,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags.StringVar(&f.peers, "peers", "", "`host` whose addresses are those of all replicas of the server; needs POD_IP, this one's address, in the environment")
 	flags.StringVar(&f.references, "references", "", "`directory` with the ConfigMaps and Secrets of the server, a directory each")
 	flags.StringVar(&f.baseline, "references-baseline", "", "`file` that remembers what they were when the pod was started")
+	flags.StringVar(&f.stateKey, "state-key-file", "", "`file` of the key that proves the answers of /state; empty for none")
 	flags.StringVar(&f.launchSocket, "launch-socket", "", "`path` of the launcher's socket, for a stdio server in a pod")
 	flags.BoolVar(&f.stdio, "stdio", false, "start the command after -- for a stdio server at a desk")
 	flags.StringVar(&f.dir, "dir", "", "working `directory` of that command")
@@ -119,6 +122,9 @@ func serve(ctx context.Context, args []string, e env) error {
 	if options.Telemetry, err = telemetry(e.getenv); err != nil {
 		return err
 	}
+	if options.StateKey, err = f.key(); err != nil {
+		return err
+	}
 	switch {
 	case f.stdio:
 		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
@@ -139,6 +145,22 @@ func serve(ctx context.Context, args []string, e env) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	return f.run(ctx, dispatcher.New(options).Run)
+}
+
+// key reads the key that proves who answers. A dispatcher that was given one does not start without it.
+func (f *serveFlags) key() (statekey.Key, error) {
+	if f.stateKey == "" {
+		return statekey.Key{}, nil
+	}
+	data, err := os.ReadFile(f.stateKey)
+	if err != nil {
+		return statekey.Key{}, fmt.Errorf("--state-key-file: %w", err)
+	}
+	key, err := statekey.Parse(data)
+	if err != nil {
+		return statekey.Key{}, fmt.Errorf("--state-key-file %s: %w", f.stateKey, err)
+	}
+	return key, nil
 }
 
 func closeLogged(log *slog.Logger, c io.Closer) {

@@ -112,6 +112,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 		config.QPS = -1
 	}
 	config.UserAgent = "toolgate-manager/" + version
+	if err := o.loadKeys(ctx, config); err != nil {
+		return err
+	}
 	mgr, err := process.New(ctx, config, o.Options)
 	if err != nil {
 		return err

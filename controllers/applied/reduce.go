@@ -18,6 +18,7 @@ import (
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Reduce leaves of a child what somebody reads, and the mark of what we have applied to it. It changes the object that it is given.
@@ -84,7 +85,7 @@ func isOurs(e metav1.ManagedFieldsEntry) bool {
 }
 
 // deployment keeps the annotations that we have applied, by which upgrades go, the number of pods, what they were last started
-// anew for, and the status.
+// anew for, the name of their key, and the status.
 func deployment(d *appsv1.Deployment) {
 	ours, err := appsv1ac.ExtractDeployment(d, render.FieldOwner)
 	reduce(d, &d.ObjectMeta, ours, err)
@@ -97,6 +98,9 @@ func deployment(d *appsv1.Deployment) {
 	}
 	d.Spec = appsv1.DeploymentSpec{
 		Replicas: d.Spec.Replicas,
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: references}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: references},
+			Spec:       corev1.PodSpec{Volumes: workload.StateKeyVolumes(d.Spec.Template.Spec.Volumes)},
+		},
 	}
 }

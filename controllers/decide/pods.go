@@ -55,15 +55,7 @@ func (p *Pod) enforces(digest string) bool {
 }
 
 func conditionTrue(p *corev1.Pod, kind corev1.PodConditionType) bool {
-	return conditionIs(p, kind, corev1.ConditionTrue)
-}
-
-func conditionFalse(p *corev1.Pod, kind corev1.PodConditionType) bool {
-	return conditionIs(p, kind, corev1.ConditionFalse)
-}
-
-func conditionIs(p *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == corev1.ConditionTrue })
 }
 
 // problem says what keeps a pod from serving, as far as the kubelet and the scheduler know; "" when nothing is wrong.

@@ -21,7 +21,6 @@ import (
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
-	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Refusal is a reason why the spec can't be carried out; the zero value is none.
@@ -95,6 +94,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 		}
 	}
 	sooner(graceEnds(list))
+	d.keysMissing(sooner)
 	for _, p := range d.serving() {
 		if p.Seen.Err != "" && !d.inForce(p) {
 			sooner(p.Seen.FailingSince.Add(Unreachable))
@@ -150,8 +150,7 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 func (d *ServerInput) waiting() string {
 	for i := range d.Pods {
 		p := &d.Pods[i]
-		sources := workload.VolumeSources(d.Server)
-		if len(sources) > 0 && p.DeletionTimestamp.IsZero() && conditionFalse(p.Pod, corev1.PodReadyToStartContainers) {
+		if sources := d.sources(p); len(sources) > 0 {
 			return fmt.Sprintf("pod %s waits for its volumes or network; its volumes need %s to exist", p.Name, atMost(sources))
 		}
 	}

@@ -120,6 +120,9 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if d.Document == "" || d.DocumentStale {
 		return no(mcpv1alpha1.ReasonProgressing, "the newest registry document has not been written yet")
 	}
+	if forged := d.forged(); forged != (Refusal{}) {
+		return no(forged.Reason, forged.Message)
+	}
 	lagging, unheard, refused := d.behind()
 	if refused != (Refusal{}) {
 		return no(refused.Reason, refused.Message)

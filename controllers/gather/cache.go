@@ -20,6 +20,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // CacheOptions keep the manager's memory to what Toolgate itself made: everything else of a cluster is never listed.
@@ -92,14 +93,14 @@ func owner(o any) (any, error) {
 // read are the conditions of a pod that decisions go by.
 var read = []corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled, corev1.PodReadyToStartContainers}
 
-// pod keeps what decisions go by: whose it is, what it runs, and how its containers fare.
+// pod keeps what decisions go by: whose it is, what it runs, how its containers fare, and the name of its dispatcher's key.
 func pod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil
 	}
 	notes, status := only(p.Annotations, render.AnnotationReferences), p.Status
-	p.ObjectMeta, p.Spec = identity(p.ObjectMeta), corev1.PodSpec{}
+	p.ObjectMeta, p.Spec = identity(p.ObjectMeta), corev1.PodSpec{Volumes: workload.StateKeyVolumes(p.Spec.Volumes)}
 	p.Annotations = notes
 	p.Status = corev1.PodStatus{
 		Phase: status.Phase, PodIP: status.PodIP,
@@ -107,7 +108,11 @@ func pod(o any) (any, error) {
 	}
 	for _, c := range status.Conditions {
 		if slices.Contains(read, c.Type) {
-			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+			kept := corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
+			if c.Type == corev1.PodReadyToStartContainers {
+				kept.LastTransitionTime = c.LastTransitionTime // since when it waits for its key
+			}
+			p.Status.Conditions = append(p.Status.Conditions, kept)
 		}
 	}
 	return o, nil

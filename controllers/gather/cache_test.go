@@ -5,6 +5,7 @@ package gather_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ func TestPodsAreKept(t *testing.T) {
 	owners := []metav1.OwnerReference{{UID: "rs", Controller: new(true)}}
 	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	since := metav1.NewTime(time.Unix(1, 0))
+	keyVolume := corev1.Volume{Name: "toolgate-state-key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "files.state-0123456789"}}}
 	full := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", Finalizers: []string{"theirs"}, OwnerReferences: owners,
@@ -27,11 +30,11 @@ func TestPodsAreKept(t *testing.T) {
 			Annotations:   map[string]string{render.AnnotationReferences: "x", render.AnnotationRegistryDigest: "y"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
 		},
-		Spec: corev1.PodSpec{NodeName: "node"},
+		Spec: corev1.PodSpec{NodeName: "node", Volumes: []corev1.Volume{{Name: "theirs"}, keyVolume}},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, HostIP: "10.0.0.9", QOSClass: corev1.PodQOSBurstable,
 			Conditions: []corev1.PodCondition{
-				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue},
+				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: since},
 				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
 				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why", LastProbeTime: metav1.Now()},
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
@@ -45,10 +48,11 @@ func TestPodsAreKept(t *testing.T) {
 			Labels:      map[string]string{render.LabelServer: "files", render.LabelRevision: "r1"},
 			Annotations: map[string]string{render.AnnotationReferences: "x"},
 		},
+		Spec: corev1.PodSpec{Volumes: []corev1.Volume{keyVolume}},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, PodIP: "10.0.0.1",
 			Conditions: []corev1.PodCondition{
-				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue},
+				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: since},
 				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why"},
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
 			},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 // maxState bounds an answer. The largest catalogues seen are some hundred kilobytes; this is 6 KiB each for ten thousand tools.
@@ -64,6 +65,7 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	}
 	// A connection that waits a quarter of a minute for the next question holds some twenty kilobytes, of each of thousands of pods.
 	req.Close = !t.Awaited
+	nonce := prove(req, t.Key)
 	resp, err := p.opts.Client.Do(req)
 	if err != nil {
 		return nil, "", fmt.Errorf("asking the dispatcher: %w", reason(ctx, err))
@@ -71,7 +73,7 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
 	case http.StatusNotModified:
-		return nil, etag, nil
+		return nil, etag, proven(resp, t, statekey.Answer{Nonce: nonce, ETag: etag})
 	case http.StatusOK:
 	default:
 		return nil, "", fmt.Errorf("asking the dispatcher: HTTP status %s", resp.Status)
@@ -83,8 +85,41 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	if len(body) > maxState {
 		return nil, "", fmt.Errorf("reading the dispatcher's state: over %d bytes", maxState)
 	}
+	newTag := resp.Header.Get("ETag")
+	if err := proven(resp, t, statekey.Answer{Nonce: nonce, ETag: newTag, Body: body}); err != nil {
+		return nil, "", err
+	}
 	state, err := parse(body, t)
-	return state, resp.Header.Get("ETag"), err
+	return state, newTag, err
+}
+
+// errForged says that an answer is not from whom it was asked of.
+var errForged = errors.New("somebody else than this pod's dispatcher answers at its admin port, so nothing of it is believed")
+
+// prove puts into a request what lets the dispatcher believe that it is the manager's, and gives the nonce of it.
+func prove(req *http.Request, key statekey.Key) string {
+	if !key.Set() {
+		return ""
+	}
+	nonce := statekey.NewNonce()
+	req.Header.Set(statekey.HeaderNonce, nonce)
+	req.Header.Set(statekey.HeaderProof, key.Proof(nonce))
+	return nonce
+}
+
+// proven says what is wrong with an answer's code. A pod that predates keys has none.
+func proven(resp *http.Response, t Target, a statekey.Answer) error {
+	if !t.Key.Set() {
+		return nil
+	}
+	a.PodUID, a.Status = t.UID, resp.StatusCode
+	switch code := resp.Header.Get(statekey.HeaderCode); {
+	case code == "":
+		return fmt.Errorf("%w: the answer does not prove whose it is", errForged)
+	case !statekey.Equal(code, t.Key.Code(a)):
+		return fmt.Errorf("%w: the answer's code does not fit the server's key", errForged)
+	}
+	return nil
 }
 
 // parse reads an answer and makes sure that it is from whom it was asked of. Members that it does not know are skipped: a

@@ -243,13 +243,13 @@ func (p *Prober) record(w *worker, state *registry.State, etag string, err error
 	defer p.mu.Unlock()
 	before := w.seen
 	if err != nil {
-		w.seen.Err = err.Error()
+		w.seen.Err, w.seen.Forged = err.Error(), errors.Is(err, errForged)
 		if w.seen.FailingSince.IsZero() {
 			w.seen.FailingSince = began
 		}
 		return before.Err != w.seen.Err
 	}
-	w.seen.Err, w.seen.FailingSince = "", time.Time{}
+	w.seen.Err, w.seen.FailingSince, w.seen.Forged = "", time.Time{}, false
 	if state == nil {
 		return before.Err != ""
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 // Key names a server.
@@ -35,6 +36,8 @@ type Target struct {
 	// Awaited says that a change is on its way which the pod has not reported yet, so that the next answer is worth waiting
 	// for. It may depend on what was last observed.
 	Awaited bool
+	// Key proves the pod's answers; with the zero value, which is for pods that predate keys, they are believed as they are.
+	Key statekey.Key
 }
 
 // Observation is the last that is known of one pod.
@@ -46,6 +49,9 @@ type Observation struct {
 	Err string
 	// FailingSince is when the first of the attempts that failed in a row began; zero after an answer.
 	FailingSince time.Time
+	// Forged says that somebody else than the pod's dispatcher answered the last attempt, as far as can be told: the answer did
+	// not prove otherwise. Nothing of it was believed.
+	Forged bool
 }
 
 // Observe gives what is known of a server's pods, sorted by pod. Pods that have not answered are among them.

@@ -43,6 +43,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/watch"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 // Options say what a dispatcher serves, and where.
@@ -50,8 +51,9 @@ type Options struct {
 	// RegistryPath is the file of the registry document, or the directory of its files; Revision the dispatcher's own, empty
 	// for the only one in it.
 	RegistryPath, Revision string
-	// Version and PodUID say who answers at /state.
+	// Version and PodUID say who answers at /state, and StateKey proves it; the zero value proves nothing.
 	Version, PodUID string
+	StateKey        statekey.Key
 	// Spawner starts the processes of a stdio server; nil where there are none.
 	Spawner upstream.Spawner
 	// Release ends what the Spawner started and holds, once a drain is through and at the end; it may be called more than
@@ -142,7 +144,8 @@ func New(o Options) *Dispatcher {
 	d.rest = rest.New(rest.Config{Pipeline: d.pipeline, Anonymous: anonymous{&d.backends}, Health: d.backends.Health, Guard: d.guard,
 		Log: o.Log, Now: o.Now, ShowRules: o.ShowRules})
 	d.trust = trust.New(d.pipeline.Trust, d.front.ToolsChanged, o.Now)
-	d.admin = admin.New(admin.Config{State: d.State, Polled: d.polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log})
+	d.admin = admin.New(admin.Config{State: d.State, Polled: d.polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log,
+		Key: o.StateKey, PodUID: o.PodUID})
 	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})
 	if r := o.References; r.Dir != "" {
 		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})

@@ -4,7 +4,7 @@
 // Package admin answers what the manager, the kubelet and a scraper ask of a dispatcher: its state, its metrics, a drain,
 // and the probes. Nothing here changes what is enforced.
 //
-// It owns the ETag and the long poll of the state. It never imports Kubernetes, the API, or the packages that move messages.
+// It owns the ETag, the long poll and the proof of the state. It never imports Kubernetes, the API, or the packages that move messages.
 package admin
 
 import (
@@ -19,17 +19,24 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 // maxWait bounds a long poll.
 const maxWait = 30 * time.Second
 
+// maxNonce bounds what a request can make the dispatcher authenticate.
+const maxNonce = 128
+
 // Config is what a Handler needs.
 type Config struct {
 	// State is the state as of now.
 	State func() registry.State
-	// Polled is told of every reading of the state: the manager's sign of life.
+	// Polled is told of every reading of the state: the manager's sign of life. With a Key, only of those that prove to be his.
 	Polled func()
+	// Key proves the answers of PodUID's dispatcher; the zero value proves nothing.
+	Key    statekey.Key
+	PodUID string
 	// Metrics answers GET /metrics.
 	Metrics http.Handler
 	// Drain blocks until what is in flight has ended, or ctx has.
@@ -74,7 +81,14 @@ func (h *Handler) nextChange() <-chan struct{} {
 
 // state answers GET /state: 304 where If-None-Match is still right, at once or, with ?wait=<seconds>, when it no longer is.
 func (h *Handler) state(w http.ResponseWriter, r *http.Request) {
-	h.Polled()
+	nonce := r.Header.Get(statekey.HeaderNonce)
+	if len(nonce) > maxNonce {
+		http.Error(w, "the nonce is too long", http.StatusBadRequest)
+		return
+	}
+	if !h.Key.Set() || nonce != "" && statekey.Equal(r.Header.Get(statekey.HeaderProof), h.Key.Proof(nonce)) {
+		h.Polled()
+	}
 	wait, err := waitOf(r)
 	if err != nil {
 		http.Error(w, "wait must be a number of seconds, at most 30", http.StatusBadRequest)
@@ -95,17 +109,26 @@ func (h *Handler) state(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", etag)
 		if known == "" || known != etag {
 			w.Header().Set("Content-Type", "application/json")
+			h.prove(w, statekey.Answer{Nonce: nonce, Status: http.StatusOK, ETag: etag, Body: body})
 			_, _ = w.Write(body) // a manager that has gone asks again
 			return
 		}
 		select {
 		case <-next:
 		case <-timeout.C:
+			h.prove(w, statekey.Answer{Nonce: nonce, Status: http.StatusNotModified, ETag: etag})
 			w.WriteHeader(http.StatusNotModified)
 			return
 		case <-r.Context().Done():
 			return
 		}
+	}
+}
+
+// prove adds the code of an answer to whoever sent a nonce.
+func (h *Handler) prove(w http.ResponseWriter, a statekey.Answer) {
+	if a.PodUID = h.PodUID; h.Key.Set() && a.Nonce != "" {
+		w.Header().Set(statekey.HeaderCode, h.Key.Code(a))
 	}
 }
 

@@ -43,7 +43,7 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 	if err != nil {
 		return nil, err
 	}
-	pod, err := podSpec(s, p, revision)
+	pod, err := podSpec(s, p, revision, live.StateKey)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func strategy(s *mcpv1alpha1.MCPServer) *appsv1ac.DeploymentStrategyApplyConfigu
 			WithMaxSurge(ptr.Deref(s.Spec.Rollout.MaxSurge, quarter)))
 }
 
-func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.PodSpecApplyConfiguration, error) {
+func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision, stateKey string) (*corev1ac.PodSpecApplyConfiguration, error) {
 	spec := corev1ac.PodSpec().
 		WithServiceAccountName(ServiceAccountName(s)).
 		WithAutomountServiceAccountToken(false).
@@ -96,6 +96,7 @@ func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.P
 		return nil, err
 	}
 	dispatcher := dispatcherContainer(s, p, revision)
+	withStateKey(s, spec, dispatcher, stateKey)
 	if s.Spec.Remote != nil {
 		// Nothing else runs here, and a pod needs one container that isn't an init container.
 		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst())), nil

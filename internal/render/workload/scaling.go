@@ -28,6 +28,8 @@ type Live struct {
 	References string
 	// Changed names what makes References another than it is; none where it stays.
 	Changed []string
+	// StateKey names the key that the dispatchers of its pods have; "" is none.
+	StateKey string
 }
 
 // LiveOf reads it off a Deployment; owns says whether FieldOwner has applied the number of its pods.
@@ -37,6 +39,7 @@ func LiveOf(d *appsv1.Deployment, owns bool) Live {
 		Replicas:     ptr.To(ptr.Deref(d.Spec.Replicas, 1)),
 		OwnsReplicas: owns,
 		References:   d.Spec.Template.Annotations[render.AnnotationReferences],
+		StateKey:     StateKeyOf(d.Spec.Template.Spec.Volumes),
 	}
 }
 

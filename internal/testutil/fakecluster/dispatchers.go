@@ -15,6 +15,7 @@ import (
 
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
 // Dispatchers answer GET /<pod UID> as dispatchers answer /state.
@@ -26,6 +27,8 @@ type Dispatchers struct {
 
 // said is what one pod says. Bodies are made once for each change: thousands of pods are asked again and again.
 type said struct {
+	// key proves its answers; a pod without one proves nothing.
+	key statekey.Key
 	// state is nil for a pod that refuses.
 	state   *registry.State
 	body    []byte
@@ -65,6 +68,23 @@ func (d *Dispatchers) Say(uid string, change func(*registry.State)) {
 	pod.changed = make(chan struct{})
 }
 
+// Prove gives a pod the key that it proves its answers with.
+func (d *Dispatchers) Prove(uid string, key statekey.Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.of(uid).key = key
+}
+
+// code adds that of an answer to a request; a pod without a key has none.
+func (d *Dispatchers) code(w http.ResponseWriter, req *http.Request, a statekey.Answer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a.Nonce = req.Header.Get(statekey.HeaderNonce)
+	if key := d.of(a.PodUID).key; key.Set() && a.Nonce != "" {
+		w.Header().Set(statekey.HeaderCode, key.Code(a))
+	}
+}
+
 // of is called with the lock held.
 func (d *Dispatchers) of(uid string) *said {
 	pod := d.pods[uid]
@@ -95,6 +115,7 @@ func (d *Dispatchers) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		case tag != req.Header.Get("If-None-Match"):
 			w.Header().Set("ETag", tag)
+			d.code(w, req, statekey.Answer{PodUID: uid, Status: http.StatusOK, ETag: tag, Body: body})
 			_, _ = w.Write(body)
 			return
 		}
@@ -103,6 +124,7 @@ func (d *Dispatchers) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		case <-req.Context().Done():
 			return
 		case <-limit:
+			d.code(w, req, statekey.Answer{PodUID: uid, Status: http.StatusNotModified, ETag: tag})
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}

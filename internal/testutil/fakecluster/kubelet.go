@@ -42,6 +42,9 @@ func (c *Cluster) kubelet(ctx context.Context, pod *corev1.Pod) error {
 	if server == "" || !pod.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if mounted, err := c.mountKey(ctx, pod); err != nil || !mounted {
+		return err
+	}
 	mounted := registry.RegistryState{}
 	ready := false
 	files, err := c.volume(ctx, pod.Namespace, server)

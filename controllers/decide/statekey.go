@@ -1,0 +1,65 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render/workload"
+)
+
+// VolumesGrace is how long a pod may wait for its volumes before the Secret of its key may be gone.
+const VolumesGrace = 10 * time.Second
+
+// StateKey names the key by which the pod's dispatcher proves its answers; "" for a pod that predates keys.
+func (p *Pod) StateKey() string { return workload.StateKeyOf(p.Spec.Volumes) }
+
+// WaitsForVolumes says whether a pod waits for its volumes or its network, and since when. The kubelet tells of a volume that it
+// can't mount in events alone.
+func (p *Pod) WaitsForVolumes() (since time.Time, waits bool) {
+	if !p.DeletionTimestamp.IsZero() {
+		return time.Time{}, false
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse {
+			return c.LastTransitionTime.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// keysMissing tells when the Secrets of pods that wait are worth making once more.
+func (d *ServerInput) keysMissing(sooner func(time.Time)) {
+	for i := range d.Pods {
+		if since, waits := d.Pods[i].WaitsForVolumes(); waits && d.Pods[i].StateKey() != "" {
+			sooner(since.Add(VolumesGrace))
+		}
+	}
+}
+
+// sources are the objects that a pod waits for, in words; none when it does not.
+func (d *ServerInput) sources(p *Pod) []string {
+	if _, waits := p.WaitsForVolumes(); !waits {
+		return nil
+	}
+	out := workload.VolumeSources(d.Server)
+	if key := p.StateKey(); key != "" {
+		out = append(out, "Secret "+workload.StateKeyName(d.Server.Name, key))
+	}
+	return out
+}
+
+// forged says that somebody else answers for a pod that serves. What its dispatcher proved before stays what is known of it.
+func (d *ServerInput) forged() Refusal {
+	for _, p := range d.serving() {
+		if p.Seen.Forged {
+			return Refusal{mcpv1alpha1.ReasonStateNotAuthentic, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err)}
+		}
+	}
+	return Refusal{}
+}
