@@ -4,6 +4,7 @@
 package controllers_test
 
 import (
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -75,11 +76,7 @@ var _ = Describe("What dispatchers say", func() {
 		w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
 			s.Catalogue = fakecluster.CatalogueOf(fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", fakecluster.ReadOnly))
 		})
-		Eventually(func() bool {
-			w.pollClock.Step(prober.Interval)
-			seen := w.Prober.Observe(prober.Key{Namespace: w.namespace, Name: "files"})
-			return len(seen) == 1 && seen[0].Forged
-		}).Should(BeTrue())
+		w.awaitForged()
 		w.pass()
 		conditions := w.getServer("files").Status.Conditions
 		Expect(condition(conditions, "Enforced")).To(Equal("False/StateNotAuthentic"))
@@ -136,11 +133,66 @@ var _ = Describe("What dispatchers say", func() {
 		w.settle()
 		Expect(w.secrets()).To(ConsistOf(And(HaveField("Name", gone.Name), HaveField("Data", gone.Data))))
 
-		By("asking once for each pod that waits, as nobody can see whether it is there")
-		rest := w.writes.count()
-		w.clock.Step(time.Minute)
+		By("asking ever more seldom while a pod waits, as nobody can see whether it is there")
+		Expect(kubectl.Delete(w.ctx, &w.secrets()[0])).To(Succeed())
 		w.settle()
-		Expect(w.writes.since(rest)).NotTo(ContainElement(ContainSubstring("secrets")))
+		Expect(w.secrets()).To(BeEmpty())
+		w.clock.Step(decide.VolumesGrace)
+		w.settle()
+		Expect(w.secrets()).To(HaveLen(1))
+	})
+
+	It("is not believed from the server in the pod, nor from whoever has got its address", func() {
+		pod := running()
+		for who, key := range map[string]statekey.Key{
+			"the server itself, which has no key":       {},
+			"another server's dispatcher, with its own": w.keys.Current("another"),
+			"one that has made up a key":                statekey.Derive([statekey.Size]byte{}, "files"),
+		} {
+			w.dispatchers.Prove(string(pod.UID), key)
+			w.dispatchers.Say(string(pod.UID), func(s *registry.State) { s.Registry.Digest, s.Registry.Error = "", who })
+			w.awaitForged()
+			w.pass()
+			Expect(enforced()).To(Equal("False/StateNotAuthentic"), who)
+			w.dispatchers.Prove(string(pod.UID), w.mountedKey("files"))
+			w.enforce(pod)
+			w.settleEnforced(pod)
+			Expect(enforced()).To(Equal("True/Enforced"), who)
+		}
+	})
+
+	It("has to be proven whatever people write on pods and Deployments", func() {
+		pod, key := running(), keyed()
+		bare := func(o client.Object) {
+			GinkgoHelper()
+			patch := client.MergeFrom(o.DeepCopyObject().(client.Object))
+			o.SetAnnotations(nil)
+			Expect(kubectl.Patch(w.ctx, o, patch)).To(Succeed())
+		}
+		By("taking annotations off, and what nobody can take off: a pod's volumes")
+		bare(pod)
+		bare(w.deployment("files"))
+		volumes := pod.DeepCopy()
+		volumes.Spec.Volumes = nil
+		Expect(kubectl.Update(w.ctx, volumes)).To(MatchError(ContainSubstring("pod updates may not change fields")))
+		w.dispatchers.Prove(string(pod.UID), statekey.Key{})
+		w.awaitForged()
+		w.seen()
+		w.pass()
+		Expect(enforced()).To(Equal("False/StateNotAuthentic"))
+		w.dispatchers.Prove(string(pod.UID), w.mountedKey("files"))
+
+		By("taking the key off the Deployment, which puts it back before there are pods without")
+		d := w.deployment("files")
+		d.Spec.Template.Spec.Volumes = slices.DeleteFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "toolgate-state-key" })
+		for i := range d.Spec.Template.Spec.InitContainers {
+			c := &d.Spec.Template.Spec.InitContainers[i]
+			c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "toolgate-state-key" })
+		}
+		Expect(kubectl.Update(w.ctx, d)).To(Succeed())
+		Expect(keyed()).To(BeEmpty())
+		w.settle()
+		Expect(keyed()).To(Equal(key))
 	})
 
 	It("is proven by keys of one secret for all managers, made by whichever comes first", func() {
@@ -167,6 +219,16 @@ var _ = Describe("What dispatchers say", func() {
 		Expect(err).To(MatchError(ContainSubstring("current has 5 bytes and needs 32 random ones")))
 	})
 })
+
+// awaitForged lets polling go on until the answers of the one pod are not believed.
+func (w *world) awaitForged() {
+	GinkgoHelper()
+	Eventually(func() bool {
+		w.pollClock.Step(prober.Interval)
+		seen := w.Prober.Observe(prober.Key{Namespace: w.namespace, Name: "files"})
+		return len(seen) == 1 && seen[0].Forged
+	}).Should(BeTrue())
+}
 
 // secrets are those of servers' keys.
 func (w *world) secrets() []corev1.Secret {

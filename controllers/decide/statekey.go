@@ -16,6 +16,9 @@ import (
 // VolumesGrace is how long a pod may wait for its volumes before the Secret of its key may be gone.
 const VolumesGrace = 10 * time.Second
 
+// maxKeyTries bounds how often a Secret is made for one pod: the last time is after it has waited for almost half a day.
+const maxKeyTries = 12
+
 // StateKey names the key by which the pod's dispatcher proves its answers; "" for a pod that predates keys.
 func (p *Pod) StateKey() string { return workload.StateKeyOf(p.Spec.Volumes) }
 
@@ -33,11 +36,25 @@ func (p *Pod) WaitsForVolumes() (since time.Time, waits bool) {
 	return time.Time{}, false
 }
 
+// KeyTries says how often by now the Secret of a pod that has waited since a time was worth making, and when it is next; zero for
+// never. It is after VolumesGrace, and again whenever the pod has waited for twice as long: somebody may delete it once more before the pod has it.
+func KeyTries(since, now time.Time) (tries int, next time.Time) {
+	wait := VolumesGrace
+	for ; tries < maxKeyTries && now.Sub(since) >= wait; wait *= 2 {
+		tries++
+	}
+	if tries == maxKeyTries {
+		return tries, time.Time{}
+	}
+	return tries, since.Add(wait)
+}
+
 // keysMissing tells when the Secrets of pods that wait are worth making once more.
 func (d *ServerInput) keysMissing(sooner func(time.Time)) {
 	for i := range d.Pods {
 		if since, waits := d.Pods[i].WaitsForVolumes(); waits && d.Pods[i].StateKey() != "" {
-			sooner(since.Add(VolumesGrace))
+			_, next := KeyTries(since, d.Now)
+			sooner(next)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
@@ -28,13 +29,14 @@ type Keeper struct {
 	ring   *Ring
 
 	mu sync.Mutex
-	// done are the servers whose Secret was made for their current key, and the pods for which it was made once more.
-	done map[types.UID]bool
+	// done are the servers whose Secret was made for their current key, and the pods for which it was made once more, with how
+	// often it was worth it by then.
+	done map[types.UID]int
 }
 
 // NewKeeper gives a keeper that writes through a client. A nil ring makes nothing.
 func NewKeeper(c client.Writer, ring *Ring) *Keeper {
-	return &Keeper{client: c, ring: ring, done: map[types.UID]bool{}}
+	return &Keeper{client: c, ring: ring, done: map[types.UID]int{}}
 }
 
 // Ring derives the keys.
@@ -46,38 +48,39 @@ func (k *Keeper) Ensure(ctx context.Context, s *mcpv1alpha1.MCPServer, live stri
 	if k.ring == nil {
 		return "", nil
 	}
-	name = k.ring.Current(s.UID).Name()
-	if live == name || k.was(s.UID) {
+	key := k.ring.Current(s.UID)
+	name = key.Name()
+	if live == name || k.made(s.UID) > 0 {
 		return name, nil
 	}
-	return name, k.create(ctx, s, s.UID)
+	return name, k.create(ctx, s, key, s.UID, 1)
 }
 
-// Heal makes the Secret once more for each pod that has waited for its volumes for so long that it may be gone. That it is there
-// is no error, and is all that anybody who can't read it can find out.
+// Heal makes the Secret once more for each pod that has waited for its volumes for so long that it may be gone (decide.KeyTries).
+// That it is there is no error, and is all that anybody who can't read it can find out.
 func (k *Keeper) Heal(ctx context.Context, s *mcpv1alpha1.MCPServer, pods []decide.Pod, now time.Time) error {
 	if k.ring == nil {
 		return nil
 	}
-	current := k.ring.Current(s.UID).Name()
 	for i := range pods {
 		p := &pods[i]
-		if p.StateKey() != current || k.was(p.UID) {
+		since, waits := p.WaitsForVolumes()
+		key := k.ring.Named(s.UID, p.StateKey())
+		if !waits || !key.Set() || key.Name() != p.StateKey() {
 			continue
 		}
-		if since, waits := p.WaitsForVolumes(); !waits || now.Sub(since) < decide.VolumesGrace {
-			continue
-		}
-		if err := k.create(ctx, s, p.UID); err != nil {
-			return err
+		if tries, _ := decide.KeyTries(since, now); tries > k.made(p.UID) {
+			if err := k.create(ctx, s, key, p.UID, tries); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// create writes the Secret and remembers on whose behalf.
-func (k *Keeper) create(ctx context.Context, s *mcpv1alpha1.MCPServer, why types.UID) error {
-	secret := workload.StateKey(s, k.ring.Current(s.UID))
+// create writes the Secret of a key and remembers on whose behalf, and how often it was worth it.
+func (k *Keeper) create(ctx context.Context, s *mcpv1alpha1.MCPServer, key statekey.Key, why types.UID, tries int) error {
+	secret := workload.StateKey(s, key)
 	// Waiting until a cache has it would list Secrets.
 	err := k.client.Create(ctx, secret, client.DisableReadYourWritesConsistency, client.FieldOwner(render.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -89,11 +92,12 @@ func (k *Keeper) create(ctx context.Context, s *mcpv1alpha1.MCPServer, why types
 		// Those that are gone leave nothing else behind; for the others it is made once more, which changes nothing.
 		clear(k.done)
 	}
-	k.done[why] = true
+	k.done[why] = tries
 	return nil
 }
 
-func (k *Keeper) was(uid types.UID) bool {
+// made is how often by now it was worth making a Secret for a server or pod when it was last made; 0 for never.
+func (k *Keeper) made(uid types.UID) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.done[uid]

@@ -110,7 +110,7 @@ func deployment(t *testing.T, namespace string) *appsv1.Deployment {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "files", UID: "1"},
 		Spec:       v1alpha1.MCPServerSpec{Container: &v1alpha1.Container{Image: "a", Command: []string{"b"}}},
 	}
-	rendered, err := workload.Deployment(server, workload.Platform{Image: "toolgate.dev/toolgate:test"}, workload.Live{})
+	rendered, err := workload.Deployment(server, workload.Platform{Image: "toolgate.dev/toolgate:test"}, workload.Live{StateKey: "0123456789"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +207,7 @@ func testDeployment(t *testing.T, users map[string]client.Client, d *appsv1.Depl
 		"image of the server":       {`{"spec":{"template":{"spec":{"containers":[{"name":"server","image":"evil"}]}}}}`, workloadsRefused},
 		"containers, one more":      {`{"spec":{"template":{"spec":{"containers":[{"name":"more","image":"evil"}]}}}}`, workloadsRefused},
 		"volumes":                   {`{"spec":{"template":{"spec":{"volumes":[{"name":"toolgate-registry","projected":null,"emptyDir":{}}]}}}}`, workloadsRefused},
+		"key of the dispatcher":     {`{"spec":{"template":{"spec":{"volumes":[{"name":"toolgate-state-key","$patch":"delete"}],"initContainers":[{"name":"dispatcher","volumeMounts":[{"mountPath":"/etc/toolgate/state-key","$patch":"delete"}]}]}}}}`, workloadsRefused},
 		"host network":              {`{"spec":{"template":{"spec":{"hostNetwork":true}}}}`, workloadsRefused},
 		"processes":                 {`{"spec":{"template":{"spec":{"shareProcessNamespace":true}}}}`, workloadsRefused},
 		"revision":                  {`{"spec":{"template":{"metadata":{"labels":{"mcp.toolgate.dev/revision":"other"}}}}}`, workloadsRefused},

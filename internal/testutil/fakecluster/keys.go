@@ -20,7 +20,8 @@ import (
 // the error has the kubelet try again.
 func (c *Cluster) mountKey(ctx context.Context, pod *corev1.Pod) (mounted bool, err error) {
 	volumes := workload.StateKeyVolumes(pod.Spec.Volumes)
-	if len(volumes) == 0 {
+	if len(volumes) == 0 || pod.Status.Phase == corev1.PodRunning {
+		// A pod that runs keeps what was mounted at its start.
 		return true, nil
 	}
 	name := volumes[0].Secret.SecretName

@@ -29,6 +29,7 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/internal/render/workload"
+	"toolgate.dev/toolgate/test/faults/rig"
 )
 
 // Figures are what a manager says of itself.
@@ -87,6 +88,7 @@ func podsAt(dispatchers string) controllers.Options {
 	}
 	return controllers.Options{
 		Platform: workload.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"},
+		Keys:     rig.Keys,
 
 		HTTP:   client,
 		PodURL: func(t prober.Target) string { return "http://" + t.UID + ".pod/" + t.UID },

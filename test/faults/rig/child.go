@@ -54,6 +54,7 @@ func RunProcess(encoded string) error {
 	mgr, err := process.New(ctx, &rest.Config{Host: c.Host, QPS: -1}, process.Options{
 		Controllers: controllers.Options{
 			Platform: platform,
+			Keys:     Keys,
 			PodURL:   func(t prober.Target) string { return c.Pods + "/" + t.UID },
 		},
 		Namespaces: c.Namespaces, LeaseNamespace: c.LeaseNamespace, Times: c.Times, Resync: c.Resync,

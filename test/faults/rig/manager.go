@@ -9,13 +9,18 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/process"
+	"toolgate.dev/toolgate/internal/registry/statekey"
 	"toolgate.dev/toolgate/internal/render/workload"
 	"toolgate.dev/toolgate/test/faults/proxy"
 )
 
 // platform is what managers are told of their own installation.
 var platform = workload.Platform{Image: "toolgate.dev/toolgate:test", ManagerNamespace: "toolgate-system"}
+
+// Keys are what all managers of a rig derive servers' keys from, as those of one cluster share a Secret.
+var Keys = keyring.New([statekey.Size]byte{1})
 
 // ManagerOptions say how a manager runs.
 type ManagerOptions struct {
@@ -42,7 +47,7 @@ func (r *Rig) StartManager(o ManagerOptions) (*Manager, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := process.New(ctx, before.Config(), process.Options{
 		Controllers: controllers.Options{
-			Platform: platform, PodURL: r.Cluster.Dispatchers.URLOf, SkipNameValidation: true,
+			Platform: platform, Keys: Keys, PodURL: r.Cluster.Dispatchers.URLOf, SkipNameValidation: true,
 		},
 		Namespaces: o.Namespaces, Resync: o.Resync, MetricsAddress: "0",
 	})

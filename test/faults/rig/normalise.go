@@ -4,6 +4,7 @@
 package rig
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -20,8 +21,8 @@ import (
 // times, counters. What a counter says is kept: whether it is up to date.
 type normaliser struct {
 	namespace string
-	// names are what stands for the digests of the documents as they are, and for the UIDs of the objects that are there. One
-	// of something that is gone is left as it is, and shows.
+	// names are what stands for the digests of the documents as they are, for the UIDs of the objects that are there, and for
+	// servers' keys, which are made of those. One of something that is gone, or the key of another, is left as it is, and shows.
 	names map[string]string
 	// generations are those of the RuleSets.
 	generations map[string]int64
@@ -42,6 +43,10 @@ func newNormaliser(namespace string, objects []unstructured.Unstructured) *norma
 		o := &objects[i]
 		n.names[string(o.GetUID())] = "UID of " + o.GetKind() + " " + o.GetName()
 		switch o.GetKind() {
+		case "MCPServer":
+			key := Keys.Current(o.GetUID())
+			n.names[key.Name()] = "KEY"
+			n.names[base64.StdEncoding.EncodeToString(key[:])] = "key of " + o.GetName()
 		case "ConfigMap":
 			for _, file := range []string{registry.FileName, shard.RootFile} {
 				if data, ok, _ := unstructured.NestedString(o.Object, "data", file); ok {

@@ -68,7 +68,7 @@ func (r *Rig) State(ctx context.Context, namespace string) (State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encoding %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
-		out[o.GetKind()+"/"+o.GetName()] = n.text(string(data))
+		out[n.text(o.GetKind()+"/"+o.GetName())] = n.text(string(data))
 	}
 	return out, nil
 }
