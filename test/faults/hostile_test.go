@@ -347,16 +347,12 @@ func (h *hostilityRun) refusedOrHealed(ctx context.Context, ns string) (bool, er
 		h.refused.Add(1)
 		return true, nil
 	case meta.IsStatusConditionTrue(s.Status.Conditions, mcpv1alpha1.ConditionReady):
-		objects, err := h.Objects(ctx, ns)
+		got, err := h.State(ctx, ns)
 		if err != nil {
 			return false, err
 		}
-		there := map[string]bool{}
-		for i := range objects {
-			there[objects[i].GetKind()+"/"+objects[i].GetName()] = true
-		}
 		for name := range h.want {
-			if !there[name] {
+			if _, there := got[name]; !there {
 				return false, nil
 			}
 		}
