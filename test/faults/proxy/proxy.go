@@ -195,13 +195,20 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		panic(http.ErrAbortHandler)
 	}
-	if call.Mutating() && !call.aside() && resp.StatusCode >= http.StatusBadRequest {
-		p.denied(call)
-	}
-	if call.Resource == "leases" && call.Mutating() && resp.StatusCode < http.StatusMultipleChoices {
-		p.renewed(sent, body)
+	if call.Mutating() {
+		p.learn(call, resp.StatusCode, sent, body)
 	}
 	p.reply(w, resp, call)
+}
+
+// learn notes what an answer says of a call that was to change something.
+func (p *Proxy) learn(call Call, status int, sent time.Time, body []byte) {
+	if !call.aside() && status >= http.StatusBadRequest {
+		p.denied(call)
+	}
+	if call.Resource == "leases" && status < http.StatusMultipleChoices {
+		p.renewed(sent, body)
+	}
 }
 
 // kill does not return.
