@@ -24,13 +24,14 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// The bounds of one list. A server that breaks them is broken: the longest list of the field has 118 tools and 160 kB. A
-// page has a bound of its own beside Options.MaxMessageBytes, which people may raise for the sake of results.
+// The bounds of one list. A server that breaks them is broken: the longest list of the field has 118 tools and 160 kB. The
+// manager reads it from every pod and keeps it. A page has a bound of its own beside Options.MaxMessageBytes, which people may raise
+// for the sake of results.
 const (
 	maxPages     = 1000
 	maxItems     = 10_000
 	maxPageBytes = jsonrpc.DefaultMaxBytes
-	maxListBytes = 64 << 20
+	maxListBytes = 16 << 20
 )
 
 var errListTimeout = errors.New("the server did not answer in time")

@@ -91,6 +91,10 @@ func TestWhatIsNoCatalogue(t *testing.T) {
 			n++
 			return result(`{"tools":[%s],"nextCursor":"%d"}`, strings.Repeat(`{"name":"a"},`, 2000)+`{"name":"a"}`, n)
 		}, registry.FailCatalogue, "more than 10000 items"},
+		"too large a list": {func(string) upstream.Reply {
+			n++
+			return result(`{"tools":[],"nextCursor":"%d","x":"%s"}`, n, strings.Repeat("x", maxPageBytes/2))
+		}, registry.FailCatalogue, "more than 16777216 bytes"},
 		"too large a page": {func(string) upstream.Reply { return result(`{"tools":[],"x":"%s"}`, strings.Repeat("x", maxPageBytes)) },
 			registry.FailCatalogue, "list less at a time"},
 	}
