@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,9 +17,6 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 )
-
-// maxState bounds an answer. The largest catalogues seen are some hundred kilobytes; this is 6 KiB each for ten thousand tools.
-const maxState = 64 << 20
 
 // bufferSize is for each way of a connection. Large answers are read past it.
 const bufferSize = 1 << 10
@@ -47,10 +43,10 @@ func NewClient() *http.Client {
 	}
 }
 
-// get asks once. A state of nil without an error means that nothing has changed since etag.
-func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Duration) (*registry.State, string, error) {
+// get asks once.
+func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Duration) (reply, error) {
 	if t.IP == "" {
-		return nil, "", errors.New("the pod has no address yet")
+		return reply{}, errors.New("the pod has no address yet")
 	}
 	address := p.opts.URL(t)
 	if wait > 0 {
@@ -58,7 +54,7 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, "", fmt.Errorf("asking the dispatcher: %w", err)
+		return reply{}, fmt.Errorf("asking the dispatcher: %w", err)
 	}
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
@@ -68,29 +64,27 @@ func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Durat
 	nonce := prove(req, t.Key)
 	resp, err := p.opts.Client.Do(req)
 	if err != nil {
-		return nil, "", fmt.Errorf("asking the dispatcher: %w", reason(ctx, err))
+		return reply{}, fmt.Errorf("asking the dispatcher: %w", reason(ctx, err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
 	case http.StatusNotModified:
-		return nil, etag, proven(resp, t, statekey.Answer{Nonce: nonce, ETag: etag})
+		return reply{etag: etag}, proven(resp, t, statekey.Answer{Nonce: nonce, ETag: etag})
 	case http.StatusOK:
 	default:
-		return nil, "", fmt.Errorf("asking the dispatcher: HTTP status %s", resp.Status)
+		return reply{}, fmt.Errorf("asking the dispatcher: HTTP status %s", resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxState+1))
+	body, done, err := p.read(ctx, resp.Body)
+	defer done()
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the dispatcher's state: %w", reason(ctx, err))
-	}
-	if len(body) > maxState {
-		return nil, "", fmt.Errorf("reading the dispatcher's state: over %d bytes", maxState)
+		return reply{}, fmt.Errorf("reading the dispatcher's state: %w", reason(ctx, err))
 	}
 	newTag := resp.Header.Get("ETag")
 	if err := proven(resp, t, statekey.Answer{Nonce: nonce, ETag: newTag, Body: body}); err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
 	state, err := parse(body, t)
-	return state, newTag, err
+	return reply{state: state, etag: newTag, size: len(body)}, err
 }
 
 // errForged says that an answer is not from whom it was asked of.

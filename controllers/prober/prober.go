@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-
-	"toolgate.dev/toolgate/internal/registry"
 )
 
 // How often, how long and how many.
@@ -59,11 +57,15 @@ type Prober struct {
 	opts    Options
 	slots   chan struct{}
 	waiting chan struct{}
+	// large is held while an answer is read that is not small.
+	large chan struct{}
 
 	mu      sync.Mutex
 	workers map[Key]map[string]*worker
-	closed  bool
-	wg      sync.WaitGroup
+	// held is the size of all states that are kept, in bytes.
+	held   int
+	closed bool
+	wg     sync.WaitGroup
 }
 
 // worker asks one pod.
@@ -74,6 +76,9 @@ type worker struct {
 	// seen is guarded by Prober.mu, and its Target is what to ask next.
 	seen Observation
 	etag string
+	// size is what the state takes up; released says that it is not kept any more.
+	size     int
+	released bool
 }
 
 // New makes a prober that asks nobody yet.
@@ -82,6 +87,7 @@ func New(opts Options) *Prober {
 		opts:    opts,
 		slots:   make(chan struct{}, MaxConcurrent),
 		waiting: make(chan struct{}, maxWaiting),
+		large:   make(chan struct{}, 1),
 		workers: map[Key]map[string]*worker{},
 	}
 }
@@ -109,7 +115,7 @@ func (p *Prober) Watch(key Key, targets []Target) {
 		now[t.UID] = w
 	}
 	for _, w := range old {
-		w.cancel()
+		p.release(w)
 	}
 	if len(now) == 0 {
 		delete(p.workers, key)
@@ -206,14 +212,14 @@ func (p *Prober) ask(ctx context.Context, key Key, w *worker, answered bool) err
 	began := p.opts.Clock.Now()
 	attempt, cancel := p.bounded(ctx, w, wait)
 	defer cancel()
-	state, newTag, err := p.get(attempt, target, etag, wait)
+	answer, err := p.get(attempt, target, etag, wait)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && errors.Is(context.Cause(attempt), errWoken):
 		return errWoken
 	}
-	if p.record(w, state, newTag, err, began) {
+	if p.record(w, answer, err, began) {
 		p.opts.Changed(key)
 	}
 	return err
@@ -238,10 +244,16 @@ func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (co
 }
 
 // record keeps the outcome of an attempt and says whether it is news. An answer that has not changed comes without a state.
-func (p *Prober) record(w *worker, state *registry.State, etag string, err error, began time.Time) bool {
+func (p *Prober) record(w *worker, answer reply, err error, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if w.released {
+		return false
+	}
 	before := w.seen
+	if err == nil && answer.state != nil {
+		err = p.keep(w, answer.size)
+	}
 	if err != nil {
 		w.seen.Err, w.seen.Forged = err.Error(), errors.Is(err, errForged)
 		if w.seen.FailingSince.IsZero() {
@@ -250,9 +262,9 @@ func (p *Prober) record(w *worker, state *registry.State, etag string, err error
 		return before.Err != w.seen.Err
 	}
 	w.seen.Err, w.seen.FailingSince, w.seen.Forged = "", time.Time{}, false
-	if state == nil {
+	if answer.state == nil {
 		return before.Err != ""
 	}
-	w.seen.State, w.etag = state, etag
+	w.seen.State, w.etag = answer.state, answer.etag
 	return true
 }

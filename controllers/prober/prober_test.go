@@ -5,6 +5,7 @@ package prober_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -208,9 +209,10 @@ func TestRefuses(t *testing.T) {
 		"another revision": {func(w http.ResponseWriter, req *http.Request) {
 			answer(w, req, registry.State{PodUID: "u1", Revision: "r2"})
 		}, `serves revision "r2", its pod is labelled "r1"`},
-		"an error":         {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) }, "HTTP status 418"},
-		"a redirect":       {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", http.StatusFound) }, "HTTP status 302"},
-		"what is not JSON": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "reading the dispatcher's state"},
+		"an error":               {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) }, "HTTP status 418"},
+		"a redirect":             {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", http.StatusFound) }, "HTTP status 302"},
+		"more than anybody says": {func(w http.ResponseWriter, req *http.Request) { answerOf(w, "u1", 24<<20) }, "it is over 25165824 bytes"},
+		"what is not JSON":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "reading the dispatcher's state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.handler)
@@ -221,6 +223,44 @@ func TestRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answerOf is a state of some size.
+func answerOf(w http.ResponseWriter, uid string, size int) {
+	_, _ = fmt.Fprintf(w, `{"podUID":%q,"revision":"r1","more":"%s"}`, uid, strings.Repeat("x", size))
+}
+
+// What servers list must not end the manager: when all that is kept is as much as there may be, nothing new is, but what was known stays.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	const each = 23 << 20
+	b := newBench(t, func(w http.ResponseWriter, req *http.Request) { answerOf(w, strings.Trim(req.URL.Path, "/"), each) })
+	var targets []prober.Target
+	for i := range 6 { // 138 MiB
+		targets = append(targets, target(fmt.Sprint("u", i)))
+	}
+	kept := func() (states int, errs string) {
+		for _, seen := range b.Observe(files) {
+			errs += seen.Err
+			if seen.State != nil {
+				states++
+			}
+		}
+		return states, errs
+	}
+	b.Watch(files, targets)
+	b.await("room for five", func() bool {
+		states, errs := kept()
+		return states == 5 && strings.Contains(errs, "finds no room")
+	})
+	b.Watch(files, targets[1:]) // one of those that are kept goes, or the one for which there was no room
+	b.await("room for the rest", func() bool {
+		b.clock.Step(prober.Interval)
+		states, _ := kept()
+		return states == 5
+	})
+	b.Watch(files, nil)
+	b.Watch(files, targets[:5])
+	b.await("room for as many again", func() bool { states, _ := kept(); return states == 5 })
 }
 
 func TestABlackHoleIsGivenUpAndKeepsWhatWasKnown(t *testing.T) {
