@@ -54,6 +54,8 @@ func Start(root string, o fakecluster.Options) (*Rig, error) {
 		// A machine that does much else starts it slowly.
 		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
+	// The usual range has 254 addresses, and the sweeps have thousands of Services.
+	r.env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	var err error
 	if r.Config, err = r.env.Start(); err != nil {
 		return nil, fmt.Errorf("starting the API server: %w", err)
