@@ -211,7 +211,7 @@ func TestRefuses(t *testing.T) {
 		}, `serves revision "r2", its pod is labelled "r1"`},
 		"an error":               {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) }, "HTTP status 418"},
 		"a redirect":             {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", http.StatusFound) }, "HTTP status 302"},
-		"more than anybody says": {func(w http.ResponseWriter, req *http.Request) { answerOf(w, "u1", 24<<20) }, "it is over 25165824 bytes"},
+		"more than anybody says": {func(w http.ResponseWriter, _ *http.Request) { answerOf(w, "u1", 24<<20) }, "it is over 25165824 bytes"},
 		"what is not JSON":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "reading the dispatcher's state"},
 	} {
 		t.Run(name, func(t *testing.T) {
