@@ -72,8 +72,9 @@ build: ## Build the manager and the dispatcher into bin/
 	@go build -p 2 -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 
 .PHONY: image
-image: build ## Build the container image as an OCI archive, without a container engine
-	@hack/image/build.sh toolgate bin
+image: ## Build the container image as an OCI archive, without a container engine
+	@GOOS=linux CGO_ENABLED=0 go build -p 2 -ldflags '$(LDFLAGS)' -o $(BIN)/linux/ ./cmd/...
+	@hack/image/build.sh toolgate $(BIN)/linux
 
 .PHONY: build-installer
 build-installer: ## Make dist/install.yaml, all of Toolgate in one file, with the image IMAGE

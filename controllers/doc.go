@@ -3,7 +3,7 @@
 
 // Package controllers keeps the cluster as the three kinds say: it gathers, asks package decide, and writes.
 //
-// It is the only package that holds a client. Each object has one writer here (docs/architecture.md, "Who writes what"):
+// Only it and the packages below it hold a client: gather and reads read with it, gauges count, kubelet touches pods. Each object has one writer here (docs/architecture.md, "Who writes what"):
 //
 //	ServerReconciler     children of an MCPServer, and its status
 //	DiscoveryReconciler  who is polled; MCPTools and their status

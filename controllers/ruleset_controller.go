@@ -88,13 +88,16 @@ func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1
 	return out, nil
 }
 
-// governed counts the tools of a server that a set has a say on.
+// governed counts the tools of a server that a set has a say on, without those that it lists no more.
 func governed(set rules.Set, tools []mcpv1alpha1.MCPTool) int {
 	// Whom a set governs does not depend on its rules, which are costly to compile for each server.
 	set.Rules, set.Broken = nil, "counting"
 	compiled, _ := rules.Compile(set)
 	n := 0
 	for i := range tools {
+		if decide.Gone(&tools[i]) {
+			continue
+		}
 		destructive := tools[i].Status.Destructive == nil || tools[i].Status.Destructive.Verdict == mcpv1alpha1.HintTrue
 		if compiled.Governs(rules.ToolInfo{Name: tools[i].Spec.ToolName, Destructive: destructive}, mcpv1alpha1.DefaultMethod) {
 			n++

@@ -17,6 +17,8 @@ step "generated files are current"
 hack/generate.sh
 step "code is formatted"
 go tool -modfile=hack/tools/go.mod golangci-lint fmt ./...
+step "no large file is tracked"
+hack/verify-sizes.sh
 step "lint"
 hack/lint.sh
 step "the dispatcher is free of Kubernetes, and small"

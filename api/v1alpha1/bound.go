@@ -9,6 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// How much of a definition is shown in the status of an MCPTool, in bytes. The texts of the fields say it too.
+const (
+	MaxShownTitle       = 256
+	MaxShownDescription = 4096
+	MaxShownSchema      = 16384
+)
+
 // Bound cuts what comes from a server to what the CRD takes, so that no server can keep its own status from being written.
 // What is cut ends with an ellipsis. Every writer of a status calls it last.
 func (s *MCPServerStatus) Bound() {
@@ -33,8 +40,8 @@ func (s *MCPToolStatus) Bound() {
 	boundConditions(s.Conditions)
 	for _, shown := range []*ObservedTool{s.Observed, s.Admitted} {
 		if shown != nil {
-			cut(&shown.Title, 1024)
-			cut(&shown.Description, 16384)
+			cut(&shown.Title, MaxShownTitle)
+			cut(&shown.Description, MaxShownDescription)
 		}
 	}
 	if s.Change != nil {

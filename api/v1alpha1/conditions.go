@@ -177,9 +177,9 @@ const (
 	ReasonNoInputSchema = "NoInputSchema"
 	// ReasonInvalidSchema: the input or output schema does not compile.
 	ReasonInvalidSchema = "InvalidSchema"
-	// ReasonDuplicateName: the server lists the name twice, or two MCPTools claim it.
+	// ReasonDuplicateName: the server lists the name twice, or another that differs by case alone, or two MCPTools claim it.
 	ReasonDuplicateName = "DuplicateName"
-	// ReasonNameNotDeclared: the name is outside [A-Za-z0-9_.-]{1,128}, or equals another but for case; a person must declare it.
+	// ReasonNameNotDeclared: the name is outside [A-Za-z0-9_.-]{1,128}; a person must declare it.
 	ReasonNameNotDeclared = "NameNotDeclared"
 	// ReasonDefinitionChanged: the definition differs from the admitted one; the message has the digest that would admit it.
 	ReasonDefinitionChanged = "DefinitionChanged"
@@ -220,7 +220,8 @@ const (
 	ReasonInvalidRules = "InvalidRules"
 	// ReasonInvalidSelector: spec.servers.selector cannot be read.
 	ReasonInvalidSelector = "InvalidSelector"
-	// ReasonUnsupported: the format or type is not built; admission refuses it, so only an object from before says this.
+	// ReasonUnsupported: spec.format or spec.type is not built; admission refuses it, so only an object that was stored otherwise
+	// says this. What the set governs is denied.
 	ReasonUnsupported = "Unsupported"
 )
 

@@ -30,8 +30,11 @@ type Network struct {
 	// egress is what the pods reach. Internet: public addresses, and not those of
 	// the cluster, of private networks or of the node's neighbourhood. Open:
 	// everything. DNSOnly: nothing but the cluster's DNS. List: what egressTo
-	// names. DNS, and what remote.url and telemetry.otlpEndpoint name, are always
-	// reached. Default: Internet.
+	// names. The cluster's DNS is always reached; so are remote.url and
+	// telemetry.otlpEndpoint where they name an address (http://10.1.2.3), a Service
+	// of this namespace (http://web) or one of another (http://web.apps.svc). No
+	// NetworkPolicy can name another host: with DNSOnly it is not reached, with List
+	// where egressTo has its addresses. Default: Internet.
 	// +optional
 	Egress Egress `json:"egress,omitempty"`
 	// egressTo is what the pods reach beside DNS, and with egress Internet beside

@@ -10,10 +10,10 @@ type Telemetry struct {
 	// over HTTP: spans of every request go to its path /v1/traces, audit records
 	// to /v1/logs and metrics to /v1/metrics. One that can't be reached never
 	// holds a call up. Default: nothing is sent. Example:
-	// http://collector.observability:4318.
+	// http://collector.observability.svc:4318.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+(/[^?#]*)?$') && isURL(self) && url(self).getHostname().size() > 0",message="an http or https URL with a host, without credentials, query or fragment, as in http://collector.observability:4318"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+(/[^?#]*)?$') && isURL(self) && url(self).getHostname().size() > 0",message="an http or https URL with a host, without credentials, query or fragment, as in http://collector.observability.svc:4318"
 	OTLPEndpoint string `json:"otlpEndpoint,omitempty"`
 }

@@ -53,12 +53,13 @@ type MCPToolStatus struct {
 // ObservedTool is the definition that the server lists. All of it is the
 // server's word.
 type ObservedTool struct {
-	// title for people.
+	// title for people, cut after 256 bytes.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Title string `json:"title,omitempty"`
-	// description that models read, cut after 16384 characters.
+	// description that models read, cut after 4096 bytes: whether a
+	// longer one has changed is seen by the digest, which is over all of it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384

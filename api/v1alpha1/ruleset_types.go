@@ -16,13 +16,16 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=mcprs,categories=mcp
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
-// +kubebuilder:printcolumn:name="Format",type=string,JSONPath=`.spec.format`
-// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
 // +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.rulesCount`
 // +kubebuilder:printcolumn:name="Servers",type=integer,JSONPath=`.status.matchedServers`
+// +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.matchedTools`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Format",type=string,priority=1,JSONPath=`.spec.format`
+// +kubebuilder:printcolumn:name="Priority",type=integer,priority=1,JSONPath=`.spec.priority`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type RuleSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the object's name, namespace, labels and annotations.

@@ -16,6 +16,7 @@ import (
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Unreachable is how long a pod that serves may fail to answer before that is told.
@@ -130,6 +131,18 @@ func ended(container string, t *corev1.ContainerStateTerminated) string {
 }
 
 // upstreamProblem says what a dispatcher found wrong with its server, with the last lines of the server's standard error.
+// upstreamProblem is what a dispatcher says of its server, and of one that does not answer, whether it can.
+func (d *ServerInput) upstreamProblem(p *Pod) (reason, message string) {
+	reason, message = upstreamProblem(p)
+	if reason != mcpv1alpha1.ReasonServerUnreachable && reason != mcpv1alpha1.ReasonServerTimeout {
+		return reason, message
+	}
+	if hint := workload.Unreached(d.Server); hint != "" {
+		message += "; " + hint
+	}
+	return reason, message
+}
+
 func upstreamProblem(p *Pod) (reason, message string) {
 	if p.Seen.State == nil || p.Seen.State.Upstream.Phase != registry.UpstreamFailed {
 		return "", ""

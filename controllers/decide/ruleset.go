@@ -83,6 +83,9 @@ func (d *RuleSetInput) accepted() verdict {
 	if d.RuleSet.Spec.Format == mcpv1alpha1.RuleFormatSHACL {
 		return no(mcpv1alpha1.ReasonUnsupported, "spec.format shacl is not built yet; write the rules in cel or jsonSchema")
 	}
+	if d.RuleSet.Spec.Type == mcpv1alpha1.RuleSetRouting {
+		return no(mcpv1alpha1.ReasonUnsupported, "spec.type routing is not built yet; write the rules as safety, policy or validation")
+	}
 	if len(d.Errors) == 0 {
 		return yes(mcpv1alpha1.ReasonAccepted, "")
 	}

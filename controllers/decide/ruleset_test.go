@@ -42,6 +42,11 @@ func TestRuleSetConditions(t *testing.T) {
 			map[string]string{"Accepted": "rule r, field when, line 2, column 3: Syntax error (and 1 more, in status.ruleErrors)"}, 1},
 		"a language that is not built": {func(in *decide.RuleSetInput) { in.RuleSet.Spec.Format = mcpv1alpha1.RuleFormatSHACL },
 			map[string]string{"Accepted": "False/Unsupported"}, map[string]string{"Accepted": "spec.format shacl is not built yet; write the rules in cel or jsonSchema"}, 1},
+		"a type that is not built": {func(in *decide.RuleSetInput) { in.RuleSet.Spec.Type = mcpv1alpha1.RuleSetRouting },
+			map[string]string{"Accepted": "False/Unsupported", "Enforced": "False/NotAccepted"}, map[string]string{
+				"Accepted": "spec.type routing is not built yet; write the rules as safety, policy or validation",
+				"Enforced": "what the set governs is denied until it is accepted",
+			}, 1},
 		"a selector that can't be read": {func(in *decide.RuleSetInput) {
 			in.RuleSet.Spec.Servers = &mcpv1alpha1.ServerSelector{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}, map[string]string{"Accepted": "False/InvalidSelector"}, nil, 1},

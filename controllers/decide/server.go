@@ -120,7 +120,8 @@ func (d *ServerInput) accepted() verdict {
 	if reason, message := d.modelProblem(); reason != "" {
 		return no(reason, message)
 	}
-	return yes(mcpv1alpha1.ReasonAccepted, "")
+	// What a person asked for stands; but they would wonder why nothing answers.
+	return yes(mcpv1alpha1.ReasonAccepted, workload.Unreached(d.Server))
 }
 
 func (d *ServerInput) available(list []metav1.Condition) verdict {
@@ -182,7 +183,7 @@ func (d *ServerInput) podProblem() (reason, message string) {
 			if reason, message := problem(p.Pod); reason != "" {
 				return reason, message
 			}
-			if reason, message := upstreamProblem(p); reason != "" {
+			if reason, message := d.upstreamProblem(p); reason != "" {
 				return reason, message
 			}
 		}
@@ -256,7 +257,7 @@ func (d *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
 		}
 	}
 	for _, p := range pods {
-		if reason, message := upstreamProblem(p); reason != "" {
+		if reason, message := d.upstreamProblem(p); reason != "" {
 			return reason, message
 		}
 	}
@@ -321,6 +322,11 @@ func (d *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
 	if d.Deployment != nil {
 		out.Replicas = ptr.To(d.Deployment.Status.Replicas)
 	}
+	if _, idle := d.outOfService(); idle {
+		// Nothing is offered; what the server is stays as it was last told.
+		out.ToolsCount, out.ResourcesCount, out.PromptsCount, out.BlockedToolsCount = ptr.To(int32(0)), ptr.To(int32(0)), ptr.To(int32(0)), ptr.To(int32(0))
+		return
+	}
 	var blocked int32
 	for i := range d.Tools {
 		if listedButBlocked(&d.Tools[i]) {
@@ -378,5 +384,11 @@ func listedButBlocked(t *mcpv1alpha1.MCPTool) bool {
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return false
 	}
-	return c.Reason != mcpv1alpha1.ReasonGone && c.Reason != mcpv1alpha1.ReasonNotListed
+	return !Gone(t)
+}
+
+// Gone says whether a tool is known not to be on its server: not any more, or not so far.
+func Gone(t *mcpv1alpha1.MCPTool) bool {
+	c := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+	return c != nil && (c.Reason == mcpv1alpha1.ReasonGone || c.Reason == mcpv1alpha1.ReasonNotListed)
 }

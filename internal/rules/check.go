@@ -26,9 +26,11 @@ func checkSet(set *Set) []RuleError {
 		bad("name", "must have 1 to %d characters", MaxNameSize)
 	}
 	switch set.Type {
-	case TypeSafety, TypePolicy, TypeValidation, TypeRouting:
+	case TypeSafety, TypePolicy, TypeValidation:
+	case TypeRouting:
+		bad("type", "is routing, which is not built yet; it must be safety, policy or validation")
 	default:
-		bad("type", "is %q; it must be safety, policy, validation or routing", expression.Clip(string(set.Type)))
+		bad("type", "is %q; it must be safety, policy or validation", expression.Clip(string(set.Type)))
 	}
 	switch set.Enforcement {
 	case "", Enforce, Audit:

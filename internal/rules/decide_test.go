@@ -167,11 +167,9 @@ func TestVerdict(t *testing.T) {
 			},
 			want: rules.Reject, wantBy: "a/r", wantWarnings: []string{"a/w", "b/w"},
 		},
-		"sets of type routing are not read": {
-			sets: []rules.Set{set("a", rules.TypeRouting, 9, rule("r", rules.Reject, on, nil))},
-		},
-		"a broken set of type routing denies nothing": {
+		"a set of a type that is not built denies what it governs": {
 			sets: []rules.Set{broken(set("a", rules.TypeRouting, 9))},
+			want: rules.Reject, wantBy: "a/",
 		},
 		"a broken set denies what it governs": {
 			sets: []rules.Set{broken(set("a", rules.TypeValidation, 0, rule("r", rules.Allow, on, nil)))},

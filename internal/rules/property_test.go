@@ -33,7 +33,7 @@ func drawRule(t *rapid.T, name string) rules.Rule {
 }
 
 func drawSet(t *rapid.T, name string) rules.Set {
-	s := set(name, rapid.SampledFrom([]rules.Type{rules.TypeSafety, rules.TypePolicy, rules.TypeValidation, rules.TypeRouting}).Draw(t, "type"),
+	s := set(name, rapid.SampledFrom([]rules.Type{rules.TypeSafety, rules.TypePolicy, rules.TypeValidation}).Draw(t, "type"),
 		rapid.IntRange(-1, 2).Draw(t, "setPriority"))
 	s.Enforcement = rapid.SampledFrom([]rules.Enforcement{"", "", rules.Enforce, rules.Audit}).Draw(t, "enforcement")
 	if rapid.IntRange(0, 9).Draw(t, "broken") == 0 {
@@ -81,7 +81,7 @@ func TestOrderHasNoInfluence(t *testing.T) {
 }
 
 // TestAddingNeverLoosens: a Reject more, whether it applies, does not or fails, never loosens the verdict; nor does a set
-// that is broken, a whole set of a lower class, or anything in Audit mode or of type routing.
+// that is broken, a whole set of a lower class, or anything in Audit mode.
 func TestAddingNeverLoosens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sets := drawSets(t)

@@ -88,11 +88,8 @@ func fits(patterns []string, values ...string) bool {
 }
 
 // Governs says whether the set has a say on a call of the method, and of the tool where the method carries one; of the callers
-// that it selects, where it selects any. Sets of type routing never have.
+// that it selects, where it selects any.
 func (c *Compiled) Governs(tool ToolInfo, method string) bool {
-	if c.set.Type == TypeRouting {
-		return false
-	}
 	named := slices.Contains(c.set.Methods, method) || len(c.set.Methods) == 0 && method == methodCall
 	if !named && !c.anyMethod {
 		return false

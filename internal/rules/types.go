@@ -8,7 +8,8 @@ import "encoding/json"
 // Type is the class of a set. A lower class never weakens the verdict of a higher one.
 type Type string
 
-// Types of sets, highest class first. Sets of type routing are read by the gateway only: they never decide a call here.
+// Types of sets, highest class first. Type routing is not built: a set of it does not compile, and
+// denies what it governs.
 const (
 	TypeSafety     Type = "safety"
 	TypePolicy     Type = "policy"

@@ -178,14 +178,14 @@ func TestColumns(t *testing.T) {
 			status: `{conditions: [` + ready("Callable") + `], destructive: {verdict: "False", because: Annotation}, observed: {title: Read, digest: "v1:sha256:0"}, change: {kind: minor, text: more}}`,
 
 			resource: "mcpt",
-			want: []string{"NAME SERVER TOOL CALLABLE DESTRUCTIVE REASON VERSION AGE DIGEST CHANGE TITLE",
-				"files.read-file files read_file True False Ready 1.0.0 v1:sha256:0 minor Read"},
+			want: []string{"NAME SERVER TOOL CALLABLE DESTRUCTIVE REASON VERSION AGE DIGEST CHANGE TITLE MESSAGE",
+				"files.read-file files read_file True False Ready 1.0.0 v1:sha256:0 minor Read all is well"},
 		},
 		"rule sets": {
 			object:   `{kind: RuleSet, metadata: {name: no-writes}, spec: {type: safety, rules: [{name: a, action: Reject, when: "true"}]}}`,
-			status:   `{conditions: [` + ready("Enforced") + `], rulesCount: 1, matchedServers: 2}`,
+			status:   `{conditions: [` + ready("Ready") + `, ` + ready("Enforced") + `], rulesCount: 1, matchedServers: 2, matchedTools: 7}`,
 			resource: "mcprs",
-			want:     []string{"NAME TYPE FORMAT PRIORITY RULES SERVERS ENFORCED AGE", "no-writes safety cel 0 1 2 True"},
+			want:     []string{"NAME READY TYPE RULES SERVERS TOOLS ENFORCED AGE FORMAT PRIORITY MESSAGE", "no-writes True safety 1 2 7 True cel 0 all is well"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

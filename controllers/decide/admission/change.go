@@ -149,7 +149,7 @@ func (e earlier) changes(chosen *registry.ObservedTool) []compare.Change {
 		after.Title = after.Annotations.Title
 	}
 	after.Annotations.Title = ""
-	after.Title, after.Description = Clip(after.Title, maxShownTitle), Clip(after.Description, maxShownDescription)
+	after.Title, after.Description = Clip(after.Title, mcpv1alpha1.MaxShownTitle), Clip(after.Description, mcpv1alpha1.MaxShownDescription)
 	omitted := e.omitted()
 	known := slices.DeleteFunc(change.Tools(e.tool, after), func(c compare.Change) bool {
 		return slices.ContainsFunc(omitted, func(o compare.Change) bool { return o.Path == c.Path })

@@ -13,14 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// What of a definition is shown. The digest covers the whole of it; this is for reading.
-const (
-	maxShownSchema      = 16 << 10
-	maxShownTitle       = 256
-	maxShownDescription = 4096
-)
-
-// observed shows a definition. One that is shown already stays as it is: the API server gives schemas back with their
+// observed shows a definition, as far as MaxShown… go: the digest covers the whole of it; this is for reading. One that is shown already stays as it is: the API server gives schemas back with their
 // members in another order, and comparing them would write for ever.
 func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, variants int) *mcpv1alpha1.ObservedTool {
 	if last != nil && last.Digest == def.Digest {
@@ -30,13 +23,13 @@ func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, varian
 	// A definition that can't be read whole still gives what could be read.
 	tool, _ := catalog.ParseTool(def.Definition)
 	out := &mcpv1alpha1.ObservedTool{
-		Title:       Clip(tool.Title, maxShownTitle),
-		Description: Clip(tool.Description, maxShownDescription),
+		Title:       Clip(tool.Title, mcpv1alpha1.MaxShownTitle),
+		Description: Clip(tool.Description, mcpv1alpha1.MaxShownDescription),
 		Digest:      def.Digest,
 		Variants:    int32(variants),
 	}
 	if tool.Title == "" {
-		out.Title = Clip(tool.Annotations.Title, maxShownTitle)
+		out.Title = Clip(tool.Annotations.Title, mcpv1alpha1.MaxShownTitle)
 	}
 	a := mcpv1alpha1.ToolAnnotations{
 		ReadOnly: annotation(tool.Annotations.ReadOnly), Destructive: annotation(tool.Annotations.Destructive),
@@ -54,7 +47,7 @@ func shown(out *mcpv1alpha1.ObservedTool, member string, raw []byte) *runtime.Ra
 	switch {
 	case raw == nil || raw[0] != '{':
 		return nil
-	case len(raw) > maxShownSchema:
+	case len(raw) > mcpv1alpha1.MaxShownSchema:
 		out.SchemaOmitted = append(out.SchemaOmitted, member)
 		return nil
 	default:

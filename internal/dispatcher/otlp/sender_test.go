@@ -61,6 +61,15 @@ func TestRecordsAsTheyStand(t *testing.T) {
 	}
 }
 
+// TestNoProxyOfTheEnvironment: a variable that somebody injects leads no record elsewhere.
+func TestNoProxyOfTheEnvironment(t *testing.T) {
+	c := NewClient("https://collector.example/v1/logs", nil)
+	defer c.Close()
+	if transport, ok := c.client.Transport.(*http.Transport); !ok || transport.Proxy != nil {
+		t.Errorf("the transport asks for a proxy: %v", c.client.Transport)
+	}
+}
+
 // TestMetricsAsOTLPHasThem: names of the conventions, buckets by themselves, empty labels left out.
 func TestMetricsAsOTLPHasThem(t *testing.T) {
 	c := collector.New(t)

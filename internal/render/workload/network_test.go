@@ -111,7 +111,7 @@ func TestEgressReachesWhatItSays(t *testing.T) {
 
 func TestNamesOfTheClusterAreReached(t *testing.T) {
 	for host, want := range map[string]string{
-		"web": "ns", "web.apps": "apps", "web.apps.svc": "apps", "web.apps.svc.cluster.local": "apps", "web.apps.svc.example.org": "apps",
+		"web": "ns", "web.apps": "", "example.com": "", "example.com.": "", "web.apps.svc": "apps", "web.apps.svc.cluster.local": "apps", "web.apps.svc.example.org": "apps",
 		"mcp.example.com": "",
 	} {
 		t.Run(host, func(t *testing.T) {
@@ -127,6 +127,68 @@ func TestNamesOfTheClusterAreReached(t *testing.T) {
 				t.Errorf("spans don't reach %s: %q", host, got)
 			}
 		})
+	}
+}
+
+// TestHostsThatNoPolicyCanNameAreTold: a pod is cut off from them where egress does not lead there, and somebody has to say so.
+func TestHostsThatNoPolicyCanNameAreTold(t *testing.T) {
+	list := func(to ...mcpv1alpha1.EgressPeer) mcpv1alpha1.Network {
+		return mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressList, EgressTo: to}
+	}
+	only := mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressDNSOnly}
+	pods := mcpv1alpha1.EgressPeer{PodSelector: &metav1.LabelSelector{}}
+	for name, tc := range map[string]struct {
+		url     string
+		network mcpv1alpha1.Network
+		want    []string
+	}{
+		"a public host by default":                  {"https://mcp.example.com/mcp", mcpv1alpha1.Network{}, nil},
+		"a public host of two labels by default":    {"https://example.com/mcp", mcpv1alpha1.Network{}, nil},
+		"a Service without .svc, taken for public":  {"http://web.apps:8080/mcp", mcpv1alpha1.Network{}, []string{"public host", "web.apps.svc"}},
+		"a Service of another namespace":            {"http://web.apps.svc/mcp", only, nil},
+		"a Service of this namespace":               {"http://web/mcp", only, nil},
+		"an address":                                {"http://10.1.2.3/mcp", only, nil},
+		"everything is open":                        {"http://web.apps/mcp", mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressOpen}, nil},
+		"a public host with DNSOnly":                {"https://mcp.example.com/mcp", only, []string{"spec.remote.url is not reached", "mcp.example.com", "DNSOnly", "spec.network.egressTo"}},
+		"two labels with DNSOnly":                   {"http://web.apps/mcp", only, []string{"not reached", "web.apps.svc"}},
+		"a public host and a list of pods":          {"https://mcp.example.com/mcp", list(pods), []string{"spec.network.egressTo", "cidr"}},
+		"a Service without .svc and a list of pods": {"http://web.apps/mcp", list(pods), nil},
+		"a public host and a list of addresses":     {"https://mcp.example.com/mcp", list(mcpv1alpha1.EgressPeer{CIDR: "203.0.113.7/32"}), nil},
+		"the metadata of a cloud":                   {"http://169.254.169.254/mcp", mcpv1alpha1.Network{}, []string{"link-local"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rendertest.Remote()
+			s.Spec.Remote.URL, s.Spec.Network, s.Spec.Telemetry.OTLPEndpoint = tc.url, tc.network, ""
+			got := workload.Unreached(s)
+			if (got == "") != (len(tc.want) == 0) {
+				t.Fatalf("says %q", got)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q does not say %q", got, want)
+				}
+			}
+			collector := rendertest.Stdio()
+			collector.Spec.Network, collector.Spec.Telemetry.OTLPEndpoint = tc.network, tc.url
+			if of := workload.Unreached(collector); of != strings.ReplaceAll(got, "spec.remote.url", "spec.telemetry.otlpEndpoint") {
+				t.Errorf("of a collector it says %q", of)
+			}
+		})
+	}
+}
+
+// TestAddedVolumesAreBounded: without a limit a server could fill its node's disk.
+func TestAddedVolumesAreBounded(t *testing.T) {
+	for name, s := range rendertest.Servers() {
+		d, err := workload.Deployment(s, platform, workload.Live{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range d.Spec.Template.Spec.Volumes {
+			if strings.HasPrefix(*v.Name, "toolgate-") && v.EmptyDir != nil && (v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.IsZero()) {
+				t.Errorf("%s: volume %s has no limit", name, *v.Name)
+			}
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func referenceVolumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfigura
 	if len(refs) == 0 {
 		return nil
 	}
-	out := []*corev1ac.VolumeApplyConfiguration{emptyDir(volumeState)}
+	out := []*corev1ac.VolumeApplyConfiguration{emptyDir(volumeState, maxState)}
 	for i, r := range refs {
 		items := make([]*corev1ac.KeyToPathApplyConfiguration, 0, len(r.keys))
 		for _, key := range r.keys {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -18,6 +19,15 @@ import (
 // readable is the mode of projected files. They belong to root and the dispatcher is another user, without an fsGroup.
 const readable = 0o444
 
+// Limits of what is added to each pod. The kubelet evicts a pod that passes one: without them, a server could fill the disk of
+// its node and have its neighbours evicted.
+const (
+	maxScratch = "1Gi"  // of home and of /tmp, each
+	maxBin     = "64Mi" // one binary, of 25 MB at most (hack/verify-dispatcher.sh)
+	maxRun     = "8Mi"  // sockets
+	maxState   = "8Mi"  // digests of what the server was started with
+)
+
 func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 	out := []*corev1ac.VolumeApplyConfiguration{registryVolume(s)}
 	if m := s.Spec.DomainModel; m != nil {
@@ -27,9 +37,9 @@ func volumes(s *mcpv1alpha1.MCPServer) []*corev1ac.VolumeApplyConfiguration {
 		return append(out, remoteVolumes(s.Spec.Remote)...)
 	}
 	if render.Transport(s) == mcpv1alpha1.TransportStdio {
-		out = append(out, emptyDir(volumeBin), emptyDir(volumeRun))
+		out = append(out, emptyDir(volumeBin, maxBin), emptyDir(volumeRun, maxRun))
 	}
-	out = append(out, emptyDir(volumeHome), emptyDir(volumeTmp))
+	out = append(out, emptyDir(volumeHome, maxScratch), emptyDir(volumeTmp, maxScratch))
 	out = append(out, referenceVolumes(s)...)
 	for _, v := range s.Spec.Pod.Volumes {
 		out = append(out, shape.Volume(v))
@@ -133,6 +143,6 @@ func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
 	return slices.Compact(out)
 }
 
-func emptyDir(name string) *corev1ac.VolumeApplyConfiguration {
-	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+func emptyDir(name, size string) *corev1ac.VolumeApplyConfiguration {
+	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse(size)))
 }
