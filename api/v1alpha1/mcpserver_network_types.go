@@ -31,10 +31,11 @@ type Network struct {
 	// the cluster, of private networks or of the node's neighbourhood. Open:
 	// everything. DNSOnly: nothing but the cluster's DNS. List: what egressTo
 	// names. The cluster's DNS is always reached; so are remote.url and
-	// telemetry.otlpEndpoint where they name an address (http://10.1.2.3), a Service
-	// of this namespace (http://web) or one of another (http://web.apps.svc). No
-	// NetworkPolicy can name another host: with DNSOnly it is not reached, with List
-	// where egressTo has its addresses. Default: Internet.
+	// telemetry.otlpEndpoint where they name an address (http://10.1.2.3), a
+	// Service of this namespace (http://web) or one of another
+	// (http://web.apps.svc). No NetworkPolicy can name another host: with DNSOnly
+	// it is not reached, with List where egressTo has its addresses.
+	// Default: Internet.
 	// +optional
 	Egress Egress `json:"egress,omitempty"`
 	// egressTo is what the pods reach beside DNS, and with egress Internet beside

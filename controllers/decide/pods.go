@@ -130,8 +130,7 @@ func ended(container string, t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// upstreamProblem says what a dispatcher found wrong with its server, with the last lines of the server's standard error.
-// upstreamProblem is what a dispatcher says of its server, and of one that does not answer, whether it can.
+// upstreamProblem is what a dispatcher says of its server, and of one that does not answer, whether its pods may reach it at all.
 func (d *ServerInput) upstreamProblem(p *Pod) (reason, message string) {
 	reason, message = upstreamProblem(p)
 	if reason != mcpv1alpha1.ReasonServerUnreachable && reason != mcpv1alpha1.ReasonServerTimeout {
@@ -143,6 +142,7 @@ func (d *ServerInput) upstreamProblem(p *Pod) (reason, message string) {
 	return reason, message
 }
 
+// upstreamProblem says what a dispatcher found wrong with its server, with the last lines of the server's standard error.
 func upstreamProblem(p *Pod) (reason, message string) {
 	if p.Seen.State == nil || p.Seen.State.Upstream.Phase != registry.UpstreamFailed {
 		return "", ""

@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // Refusal is a reason why the spec can't be carried out; the zero value is none.
