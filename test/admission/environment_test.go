@@ -9,15 +9,18 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -110,7 +113,11 @@ func (s *apiServer) installCRDs(folder string) error {
 	if out, err := s.run("wait", "--for=condition=Established", "--timeout=30s", "-f", folder); err != nil {
 		return fmt.Errorf("waiting for the CRDs: %w\n%s", err, out)
 	}
-	return nil
+	// Established is said a moment before discovery and the schemas have them.
+	return wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		_, err := s.run("explain", "mcpservers")
+		return err == nil, nil
+	})
 }
 
 func startEmpty(env *envtest.Environment, dir string) (*apiServer, error) {

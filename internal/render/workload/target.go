@@ -82,6 +82,11 @@ func unreached(s *mcpv1alpha1.MCPServer, field, target string) string {
 		}
 		return fmt.Sprintf("%s is not reached: link-local and multicast addresses such as %s are opened by egress Open alone", field, u.Hostname())
 	}
+	return unreachedHost(network, field, u)
+}
+
+// unreachedHost is unreached of a URL that names a host that is neither an address nor a Service.
+func unreachedHost(network mcpv1alpha1.Network, field string, u *url.URL) string {
 	toRange := slices.ContainsFunc(network.EgressTo, func(to mcpv1alpha1.EgressPeer) bool { return to.CIDR != "" })
 	toPods := slices.ContainsFunc(network.EgressTo, func(to mcpv1alpha1.EgressPeer) bool { return to.CIDR == "" })
 	labels := labelsOf(u.Hostname())
