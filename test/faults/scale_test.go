@@ -219,11 +219,14 @@ func (s *scale) change(times int) cost {
 	return least
 }
 
-// same wants what one server's change takes to be the same among few and many, but for one write: a status in two steps, as a busy
-// machine brings it about. What grew with the number of servers would be more.
+// statusSteps is how many writes more a change may take on a machine that does much else: a status that comes in three steps instead
+// of one, and an event. What grows with the number of servers is far beyond.
+const statusSteps = 3
+
+// same wants what one server's change takes to be the same among few and many.
 func same(t *testing.T, few, many cost) {
 	t.Helper()
-	if many.writes() > few.writes()+1 || many.reads() > few.reads() {
+	if many.writes() > few.writes()+statusSteps || many.reads() > few.reads() {
 		t.Errorf("a change among few took %d writes and %d reads (%v), among many %d and %d (%v)",
 			few.writes(), few.reads(), few, many.writes(), many.reads(), many)
 	}
