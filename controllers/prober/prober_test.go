@@ -35,6 +35,24 @@ type bench struct {
 	clock   *clocktesting.FakeClock
 	changes chan prober.Key
 	url     string
+	// attempts are counted where they are made: a server hears later that one was given up.
+	attempts *attempts
+}
+
+// attempts counts requests on their way, and the most that there were at one time.
+type attempts struct {
+	to             http.RoundTripper
+	inFlight, most atomic.Int32
+}
+
+func (a *attempts) RoundTrip(req *http.Request) (*http.Response, error) {
+	defer a.inFlight.Add(-1)
+	for now := a.inFlight.Add(1); ; {
+		most := a.most.Load()
+		if now <= most || a.most.CompareAndSwap(most, now) {
+			return a.to.RoundTrip(req)
+		}
+	}
 }
 
 func newBench(t *testing.T, handler http.HandlerFunc) *bench {
@@ -42,6 +60,8 @@ func newBench(t *testing.T, handler http.HandlerFunc) *bench {
 	server := httptest.NewServer(handler)
 	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Now()), changes: make(chan prober.Key, 1000), url: server.URL}
 	client := prober.NewClient()
+	b.attempts = &attempts{to: client.Transport}
+	client.Transport = b.attempts
 	b.Prober = prober.New(prober.Options{
 		URL:    func(target prober.Target) string { return b.url + "/" + target.UID },
 		Client: client, Clock: b.clock,
@@ -49,7 +69,7 @@ func newBench(t *testing.T, handler http.HandlerFunc) *bench {
 	})
 	t.Cleanup(func() {
 		b.Stop()
-		client.CloseIdleConnections()
+		b.attempts.to.(*http.Transport).CloseIdleConnections()
 		server.CloseClientConnections()
 		server.Close()
 	})
@@ -291,26 +311,23 @@ func TestABlackHoleIsGivenUpAndKeepsWhatWasKnown(t *testing.T) {
 }
 
 func TestBlackHolesCostSlotsAndNothingElse(t *testing.T) {
-	var inFlight, most atomic.Int32
 	b := newBench(t, func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasSuffix(req.URL.Path, "/good") {
 			answer(w, req, registry.State{PodUID: "good", Revision: "r1"})
 			return
 		}
-		most.Store(max(most.Load(), inFlight.Add(1)))
 		<-req.Context().Done()
-		inFlight.Add(-1)
 	})
 	var holes []prober.Target
 	for i := range 2 * prober.MaxConcurrent {
 		holes = append(holes, target("hole-"+string(rune('A'+i))))
 	}
 	b.Watch(prober.Key{Name: "holes"}, holes)
-	b.await("all slots to be taken", func() bool { return inFlight.Load() == prober.MaxConcurrent })
+	b.await("all slots to be taken", func() bool { return b.attempts.most.Load() == prober.MaxConcurrent })
 	b.Watch(files, []prober.Target{target("good")})
 	b.await("the good pod", func() bool { return b.Observe(files)[0].State != nil })
-	if most.Load() > prober.MaxConcurrent {
-		t.Errorf("%d attempts at one time, at most %d", most.Load(), prober.MaxConcurrent)
+	if most := b.attempts.most.Load(); most > prober.MaxConcurrent {
+		t.Errorf("%d attempts at one time, at most %d", most, prober.MaxConcurrent)
 	}
 }
 
