@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,11 +60,20 @@ func (a answer) refusal() string {
 // ok says that the server itself answered, and without an error.
 func (a answer) ok() bool { return a.Error == nil && a.Result != nil && !a.Result.IsError }
 
-// endpoint is a server's MCP endpoint through its Service, by address: specs run in the node's network, not in its DNS.
+// endpoint is a server's MCP endpoint through its Service, by address: specs run in the node's network, not in its DNS. It is where
+// the Service leads somewhere: a node learns of a pod that is ready a moment after the manager does.
 func endpoint(ctx context.Context, server *mcpv1alpha1.MCPServer) string {
+	GinkgoHelper()
 	var service corev1.Service
 	Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), &service)).To(Succeed())
-	return fmt.Sprintf("http://%s/mcp", net.JoinHostPort(service.Spec.ClusterIP, fmt.Sprint(service.Spec.Ports[0].Port)))
+	address := net.JoinHostPort(service.Spec.ClusterIP, fmt.Sprint(service.Spec.Ports[0].Port))
+	Eventually(func(g Gomega) {
+		var dialer net.Dialer
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(connection.Close()).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+	return "http://" + address + "/mcp"
 }
 
 // podEndpoint is the endpoint of one pod.
