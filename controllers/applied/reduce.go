@@ -57,7 +57,11 @@ func Reduce(o any) {
 
 // reduce takes away of an object's metadata what nobody reads, and puts the mark of what is ours there.
 func reduce(o metav1.Object, meta *metav1.ObjectMeta, ours runtime.ApplyConfiguration, failed error) {
-	mark := markOf(o, ours, failed)
+	strip(o, meta, markOf(o, ours, failed))
+}
+
+// strip leaves of the metadata what is read, and a mark in the place of the managed fields.
+func strip(o metav1.Object, meta *metav1.ObjectMeta, mark Mark) {
 	*meta = metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID,
 		ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
@@ -84,14 +88,20 @@ func isOurs(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == render.FieldOwner && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// deployment keeps the annotations that we have applied, by which upgrades go, the number of pods, what they were last started
-// anew for, the name of their key, and the status.
 func deployment(d *appsv1.Deployment) {
 	ours, err := appsv1ac.ExtractDeployment(d, render.FieldOwner)
-	reduce(d, &d.ObjectMeta, ours, err)
+	var annotations map[string]string
 	if err == nil && ours.ObjectMetaApplyConfiguration != nil {
-		d.Annotations = ours.Annotations
+		annotations = ours.Annotations
 	}
+	stripDeployment(d, markOf(d, ours, err), annotations)
+}
+
+// stripDeployment keeps the annotations that we have applied, by which upgrades go, the number of pods, what they were last started
+// anew for, the name of their key, and the status.
+func stripDeployment(d *appsv1.Deployment, mark Mark, annotations map[string]string) {
+	strip(d, &d.ObjectMeta, mark)
+	d.Annotations = annotations
 	var references map[string]string
 	if value, ok := d.Spec.Template.Annotations[render.AnnotationReferences]; ok {
 		references = map[string]string{render.AnnotationReferences: value}

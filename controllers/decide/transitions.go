@@ -27,18 +27,20 @@ type Transition struct {
 }
 
 // Transitions are what became True or False between two states of an object, or is so for another reason now. Where several
-// conditions have one reason, it is told once, in the name of the first. What became True and says nothing more is not told
-// beside Ready, which says it of all: thousands of tools would else bring three events each.
+// conditions have one reason, it is told once, in the name of the first. What became True and says nothing more is told where
+// people were told of the contrary, and not beside Ready, which says it of all: thousands of servers that come up, with their
+// tools, would else bring twice as many events, half of which say nothing.
 func Transitions(before, after []metav1.Condition) []Transition {
 	var out []Transition
 	told := map[string]bool{}
 	ready := meta.FindStatusCondition(after, mcpv1alpha1.ConditionReady)
 	all := ready != nil && ready.Status == metav1.ConditionTrue && isNews(meta.FindStatusCondition(before, ready.Type), *ready)
 	for _, c := range after {
-		if all && c.Type != ready.Type && c.Status == metav1.ConditionTrue && c.Message == "" {
+		old := meta.FindStatusCondition(before, c.Type)
+		if c.Type != mcpv1alpha1.ConditionReady && c.Status == metav1.ConditionTrue && c.Message == "" && (all || !wasAWarning(old)) {
 			continue
 		}
-		if c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason] || !isNews(meta.FindStatusCondition(before, c.Type), c) {
+		if c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason] || !isNews(old, c) {
 			continue
 		}
 		told[c.Reason] = true
@@ -49,6 +51,11 @@ func Transitions(before, after []metav1.Condition) []Transition {
 		out = append(out, Transition{Type: c.Type, Reason: c.Reason, Warning: c.Status == metav1.ConditionFalse, Note: admission.Clip(note, maxNote)})
 	}
 	return out
+}
+
+// wasAWarning says whether people were told that a condition is False.
+func wasAWarning(old *metav1.Condition) bool {
+	return old != nil && old.Status == metav1.ConditionFalse && !onItsWay(old.Reason)
 }
 
 // isNews says whether a condition has become what it is. What was on its way and then failed has; what was so all the time

@@ -31,7 +31,21 @@ func TestTransitions(t *testing.T) {
 		want          []decide.Transition
 	}{
 		"a new object that is on its way": {nil, is("Available=False/Progressing", "Healthy=Unknown/Pending", "Ready=False/Progressing"), nil},
-		"what came true, and why":         {nil, is("Accepted=True/Accepted"), []decide.Transition{{Type: "Accepted", Reason: "Accepted", Note: "Accepted is True"}}},
+		"what came true, and why":         {nil, is("Available=True/Available: 1 of 1 pods serve"), []decide.Transition{{Type: "Available", Reason: "Available", Note: "1 of 1 pods serve"}}},
+		"what came true, and no more":     {nil, is("Accepted=True/Accepted"), nil},
+		"what came true in the end":       {is("Enforced=False/Progressing"), is("Enforced=True/Enforced"), nil},
+		"what is put right": {
+			is("Accepted=False/InvalidSpec: x"), is("Accepted=True/Accepted"),
+			[]decide.Transition{{Type: "Accepted", Reason: "Accepted", Note: "Accepted is True"}},
+		},
+		"what is put right with all else": {
+			is("Callable=False/Untrusted: x", "Ready=False/Untrusted: x"), is("Callable=True/Callable", "Ready=True/Ready"),
+			[]decide.Transition{{Type: "Ready", Reason: "Ready", Note: "Ready is True"}},
+		},
+		"a tool that is found and not let through": {
+			is("Ready=Unknown/Pending"), is("Registered=True/Registered", "Callable=False/Untrusted: x", "Ready=False/Untrusted: x"),
+			[]decide.Transition{{Type: "Callable", Reason: "Untrusted", Warning: true, Note: "x"}},
+		},
 		"what was on its way and failed": {
 			is("Available=False/Progressing: waiting for pods"), is("Available=False/ImagePullFailed: image x"),
 			[]decide.Transition{{Type: "Available", Reason: "ImagePullFailed", Warning: true, Note: "image x"}},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,7 +28,7 @@ import (
 // Namespaces limits the kinds to these; none means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{render.LabelManagedBy: render.ManagedBy})
-	child := cache.ByObject{Label: ours, Transform: reduced}
+	child := cache.ByObject{Label: ours, Transform: reduced(applied.NewMemory())}
 	opts := cache.Options{
 		DefaultTransform: withoutNotes,
 		ByObject: map[client.Object]cache.ByObject{
@@ -59,9 +60,11 @@ func replicaSet() *metav1.PartialObjectMetadata {
 }
 
 // reduced keeps of a child what is read, and a mark of what we have applied to it.
-func reduced(o any) (any, error) {
-	applied.Reduce(o)
-	return o, nil
+func reduced(memory *applied.Memory) toolscache.TransformFunc {
+	return func(o any) (any, error) {
+		memory.Reduce(o)
+		return o, nil
+	}
 }
 
 // withoutNotes drops what nobody reads of our own kinds: who wrote what, and annotations, where tools of people keep a second copy
