@@ -46,11 +46,11 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	refused, applyErr := r.applyChildren(ctx, s)
-	looked := r.Waves.Seen
-	if refused != (decide.Refusal{}) {
-		looked = r.Waves.Refuse
+	if applyErr != nil {
+		// Nobody has taken back what was refused last, and nobody was asked.
+		refused = decide.LastRefusal(s)
 	}
-	if err := looked(ctx, prober.KeyOf(s)); err != nil {
+	if err := r.tellWaves(ctx, s, refused); err != nil {
 		applyErr = errors.Join(applyErr, err)
 	}
 	in, err := r.gather(ctx, s, refused)
@@ -72,6 +72,25 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		result.RequeueAfter = refusedRetry
 	}
 	return result, nil
+}
+
+// tellWaves says how far a server is with a release that did not get as far as its Deployment.
+func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) error {
+	key := prober.KeyOf(s)
+	if refused == (decide.Refusal{}) {
+		return r.Waves.Seen(ctx, key)
+	}
+	if r.Waves.State(key) == waves.Upgrading {
+		// What is refused now is not why others wait: its new pods are, until they are available.
+		d, err := r.Gather.Deployment(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !waves.Awaited(d) {
+			return r.Waves.Report(ctx, key, waves.Settled)
+		}
+	}
+	return r.Waves.Refuse(ctx, key)
 }
 
 // until is how long to wait for a time; 0 for none.

@@ -204,4 +204,18 @@ var _ = Describe("A new release of Toolgate", func() {
 		w.settle()
 		Expect(upgraded()).To(Equal(names[:2]))
 	})
+
+	It("is not held up by a server that is available, whatever its children are refused for since", func() {
+		w.restart()
+		w.settle()
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: names[0]}}
+		Expect(kubectl.Delete(w.ctx, service)).To(Succeed())
+		w.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: names[0]},
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})
+		w.settle()
+		Expect(condition(w.getServer(names[0]).Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
+		Expect(upgraded()).To(Equal(names[:2]))
+		rolledOut(1, nil, names[0], names[1])
+		Expect(upgraded()).To(Equal(names[:4]))
+	})
 })

@@ -46,9 +46,11 @@ type RuleSetInput struct {
 func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 	out := *in.RuleSet.Status.DeepCopy()
 	c := &conditions{list: out.Conditions, generation: in.RuleSet.Generation, now: metav1.NewTime(in.Now)}
+	counted := ptr.Deref(out.EnforcedServers, 0)
 	if out.ObservedGeneration != in.RuleSet.Generation {
 		// Enforced speaks of a generation: that the last one was enforced says nothing of this one.
 		meta.RemoveStatusCondition(&c.list, mcpv1alpha1.ConditionEnforced)
+		counted = 0
 	}
 	out.ObservedGeneration = in.RuleSet.Generation
 	c.set(mcpv1alpha1.ConditionAccepted, in.accepted())
@@ -57,18 +59,38 @@ func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 	out.Conditions = c.list
 	out.RulesCount = ptr.To(int32(len(in.RuleSet.Spec.Rules)))
 	out.MatchedServers = ptr.To(int32(len(in.Reached)))
-	var enforced, tools int32
-	kept := meta.IsStatusConditionTrue(out.Conditions, mcpv1alpha1.ConditionEnforced)
-	for _, r := range in.Reached {
-		if r.Written && len(r.Lagging) == 0 && (len(r.Unheard) == 0 || kept) {
-			enforced++
-		}
-		tools += int32(r.Tools)
-	}
-	out.EnforcedServers, out.MatchedTools = ptr.To(enforced), ptr.To(tools)
+	out.EnforcedServers, out.MatchedTools = ptr.To(in.enforcedServers(c.list, counted)), ptr.To(in.tools())
 	out.RuleErrors = ruleErrors(in.Errors)
 	out.Bound()
 	return out
+}
+
+// enforcedServers counts the servers that enforce the set. Those whose documents hold it and of which a manager that has just been
+// started has not heard yet count as they did before: counted of this generation.
+func (d *RuleSetInput) enforcedServers(list []metav1.Condition, counted int32) int32 {
+	var sure, unheard int32
+	for _, r := range d.Reached {
+		switch {
+		case !r.Written || len(r.Lagging) > 0:
+		case len(r.Unheard) > 0:
+			unheard++
+		default:
+			sure++
+		}
+	}
+	if meta.IsStatusConditionTrue(list, mcpv1alpha1.ConditionEnforced) {
+		return sure + unheard
+	}
+	return sure + min(unheard, max(counted-sure, 0))
+}
+
+// tools counts those that the set governs.
+func (d *RuleSetInput) tools() int32 {
+	n := 0
+	for _, r := range d.Reached {
+		n += r.Tools
+	}
+	return int32(n) //nolint:gosec // a namespace has no two billion tools
 }
 
 // NextLook is when time alone changes the status; zero when only an event can.

@@ -70,6 +70,18 @@ func TestRuleSetConditions(t *testing.T) {
 			in.Reached[0].Unheard, in.RuleSet.Status.Conditions = []string{"files-1"}, since(metav1.ConditionTrue, "Enforced")
 			in.RuleSet.Status.ObservedGeneration = 1
 		}, map[string]string{"Enforced": "False/Progressing"}, map[string]string{"Enforced": "not in force yet in files-1"}, 0},
+		"it takes nothing back of a set that is broken, either": {func(in *decide.RuleSetInput) {
+			in.Errors = []rules.RuleError{{Message: "Syntax error"}}
+			in.Reached = []decide.Reached{
+				enforced, {Server: "b", Written: true, Unheard: []string{"b-1"}}, {Server: "c", Written: true, Unheard: []string{"c-1"}}, lagging,
+			}
+			in.RuleSet.Status.EnforcedServers = new(int32(2))
+		}, map[string]string{"Enforced": "False/NotAccepted"}, nil, 2},
+		"and counts no server that it has not heard of since the set changed": {func(in *decide.RuleSetInput) {
+			in.Errors = []rules.RuleError{{Message: "Syntax error"}}
+			in.Reached = []decide.Reached{enforced, {Server: "b", Written: true, Unheard: []string{"b-1"}}}
+			in.RuleSet.Status.EnforcedServers, in.RuleSet.Status.ObservedGeneration = new(int32(2)), 1
+		}, map[string]string{"Enforced": "False/NotAccepted"}, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := decide.RuleSetInput{Now: now, Reached: []decide.Reached{enforced}, RuleSet: &mcpv1alpha1.RuleSet{

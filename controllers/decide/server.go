@@ -24,12 +24,6 @@ import (
 	"toolgate.dev/toolgate/internal/render/workload"
 )
 
-// Refusal is a reason why the spec can't be carried out; the zero value is none.
-type Refusal struct {
-	Reason  string
-	Message string
-}
-
 // ServerInput is everything that the status of a server depends on.
 type ServerInput struct {
 	Server *mcpv1alpha1.MCPServer

@@ -27,17 +27,20 @@ const (
 	// MaxConcurrent bounds the attempts at one time. A poll that waits for a change does not count: it waits idle, and only
 	// a pod that has just answered is asked so.
 	MaxConcurrent = 32
-	// maxWaiting bounds those.
-	maxWaiting = 256
+	// MaxWaiting bounds those.
+	MaxWaiting = 256
 	// firstRetry and maxRetry are between attempts that fail; it doubles in between. A new pod refuses until its container
 	// runs, and its first answer is what people wait for.
 	firstRetry = 250 * time.Millisecond
 	maxRetry   = Interval
 	// breath is between answers of a pod from which something is awaited: it bounds what one that answers at once can cost.
 	breath = 50 * time.Millisecond
+	// crowded is between answers of a pod from which something is awaited while there is no place left to wait: hundreds of pods
+	// whose servers fail for hours don't keep others from telling that they enforce what is new.
+	crowded = time.Second
 )
 
-// errWoken ends a poll that waits, when what it waits for may have changed. It says nothing about the pod.
+// errWoken says that what a poll waited for may have changed, and that it is to be made anew. It says nothing about the pod.
 var errWoken = errors.New("woken")
 
 // Options set up a Prober.
@@ -79,6 +82,8 @@ type worker struct {
 	// size is what the state takes up; released says that it is not kept any more.
 	size     int
 	released bool
+	// crowdedOut says that the last attempt found no place to wait. It belongs to the goroutine that asks.
+	crowdedOut bool
 }
 
 // New makes a prober that asks nobody yet.
@@ -86,7 +91,7 @@ func New(opts Options) *Prober {
 	return &Prober{
 		opts:    opts,
 		slots:   make(chan struct{}, MaxConcurrent),
-		waiting: make(chan struct{}, maxWaiting),
+		waiting: make(chan struct{}, MaxWaiting),
 		large:   make(chan struct{}, 1),
 		workers: map[Key]map[string]*worker{},
 	}
@@ -187,9 +192,17 @@ func (p *Prober) run(ctx context.Context, key Key, w *worker) {
 func (p *Prober) pause(w *worker) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.seen.Target.Awaited && w.etag != "" {
+	switch {
+	case !w.seen.Target.Awaited || w.etag == "":
+		return spread()
+	case w.crowdedOut:
+		return crowded
+	default:
 		return breath
 	}
+}
+
+func spread() time.Duration {
 	return time.Duration(float64(Interval) * (1 + jitter*(2*rand.Float64()-1))) //nolint:gosec // spreading load needs no secrecy
 }
 
@@ -198,49 +211,69 @@ func (p *Prober) ask(ctx context.Context, key Key, w *worker, answered bool) err
 	p.mu.Lock()
 	target, etag := w.seen.Target, w.etag
 	p.mu.Unlock()
-	wait := time.Duration(0)
-	slots := p.slots
-	if target.Awaited && answered && etag != "" {
-		wait, slots = Wait, p.waiting
-	}
-	select {
-	case <-ctx.Done():
+	wait, leave := p.enter(ctx, w, target.Awaited && answered && etag != "")
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case slots <- struct{}{}:
 	}
-	defer func() { <-slots }()
+	defer leave()
 	began := p.opts.Clock.Now()
-	attempt, cancel := p.bounded(ctx, w, wait)
-	defer cancel()
+	attempt, end := p.bounded(ctx, w, wait)
 	answer, err := p.get(attempt, target, etag, wait)
+	woken := end()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && errors.Is(context.Cause(attempt), errWoken):
+	case woken && err != nil:
 		return errWoken
 	}
 	if p.record(w, answer, err, began) {
 		p.opts.Changed(key)
 	}
+	if woken {
+		return errWoken
+	}
 	return err
 }
 
-// bounded ends an attempt in time; a poll that waits also ends when the worker is woken. The time is real whatever the
-// clock: it bounds what happens on a network.
-func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (context.Context, context.CancelFunc) {
+// enter waits for a place among the attempts, and says how long the pod may hold back its answer: for none where that is not wanted,
+// or no place is left to wait in. Where the context ends first, there is nothing to leave.
+func (p *Prober) enter(ctx context.Context, w *worker, waits bool) (wait time.Duration, leave func()) {
+	w.crowdedOut = false
+	if waits {
+		select {
+		case p.waiting <- struct{}{}:
+			return Wait, func() { <-p.waiting }
+		default:
+			w.crowdedOut = true
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return 0, func() {}
+	case p.slots <- struct{}{}:
+		return 0, func() { <-p.slots }
+	}
+}
+
+// bounded ends an attempt in time; a poll that waits also ends when the worker is woken, of which end tells, also where the answer
+// came first. The time is real whatever the clock: it bounds what happens on a network.
+func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (attempt context.Context, end func() (woken bool)) {
 	timed, stop := context.WithTimeout(ctx, wait+Timeout)
 	if wait == 0 {
-		return timed, stop
+		return timed, func() bool { stop(); return false }
 	}
-	attempt, cancel := context.WithCancelCause(timed)
+	attempt, cancel := context.WithCancel(timed)
+	woken := make(chan bool, 1)
 	go func() {
 		select {
 		case <-attempt.Done():
+			woken <- false
 		case <-w.kick:
-			cancel(errWoken)
+			cancel()
+			woken <- true
 		}
 	}()
-	return attempt, stop
+	return attempt, func() bool { stop(); return <-woken }
 }
 
 // record keeps the outcome of an attempt and says whether it is news. An answer that has not changed comes without a state.

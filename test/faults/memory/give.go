@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -24,7 +25,8 @@ import (
 //     what is listed;
 //   - the Deployment's replicas, where an autoscaler has been handed those that there were;
 //   - while no pod runs, so that nobody could tell it anew: what the server said of itself, the objects of the tools that it
-//     listed, and of each tool status.observed and the condition Registered.
+//     listed, and of each tool status.observed and the condition Registered. Nobody but the manager writes these, so that it does
+//     not look for it: it is made to look.
 //
 // It writes where something differs, and nothing else, and may be called as often as one likes. What the manager makes of it
 // is the manager's.
@@ -35,9 +37,17 @@ func (m Memory) Give(ctx context.Context, c client.Client, to Memory) error {
 	if err := m.giveServer(ctx, c, to); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	given := false
 	for name, tool := range m.tools {
-		if err := m.giveTool(ctx, c, tool, to.tools[name], to.server); err != nil {
+		gave, err := m.giveTool(ctx, c, tool, to.tools[name], to.server)
+		if err != nil {
 			return fmt.Errorf("giving a memory to MCPTool %s: %w", name, client.IgnoreNotFound(err))
+		}
+		given = given || gave
+	}
+	if given {
+		if err := look(ctx, c, to.server); err != nil {
+			return err
 		}
 	}
 	if !m.handedOver() || !to.handedOver() || equality.Semantic.DeepEqual(m.deployment.Spec.Replicas, to.deployment.Spec.Replicas) {
@@ -69,13 +79,14 @@ func (m Memory) giveServer(ctx context.Context, c client.Client, to Memory) erro
 	return nil
 }
 
-func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1alpha1.MCPTool, server *mcpv1alpha1.MCPServer) error {
+// giveTool says whether it gave a tool that is there something.
+func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1alpha1.MCPTool, server *mcpv1alpha1.MCPServer) (bool, error) {
 	if to == nil {
 		if !m.silent() {
-			return nil // a pod that lists it makes the manager make it
+			return false, nil // a pod that lists it makes the manager make it
 		}
 		made := render.Tool(server, tool.Name, tool.Spec.ToolName, !render.OwnedByPeople(tool))
-		return c.Apply(ctx, made, client.FieldOwner(render.FieldOwner), client.ForceOwnership)
+		return false, c.Apply(ctx, made, client.FieldOwner(render.FieldOwner), client.ForceOwnership)
 	}
 	want := to.DeepCopy()
 	want.Status.Pins, want.Status.Admitted, want.Status.Change = tool.Status.Pins, tool.Status.Admitted, tool.Status.Change
@@ -85,9 +96,22 @@ func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1al
 		want.Status.Conditions = registered(want.Status.Conditions, tool)
 	}
 	if equality.Semantic.DeepEqual(to.Status, want.Status) {
-		return nil
+		return false, nil
 	}
-	return c.Status().Patch(ctx, want, client.MergeFrom(to))
+	return true, c.Status().Patch(ctx, want, client.MergeFrom(to))
+}
+
+// look makes the manager look at a server's tools: its reconciler of tools comes for anything that happens to the server.
+func look(ctx context.Context, c client.Client, server *mcpv1alpha1.MCPServer) error {
+	const note = "faults.test/look"
+	for _, value := range []string{`"now"`, `null`} {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+note+`":`+value+`}}}`))
+		o := &mcpv1alpha1.MCPServer{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace, Name: server.Name}}
+		if err := c.Patch(ctx, o, patch); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("touching MCPServer %s: %w", server.Name, err)
+		}
+	}
+	return nil
 }
 
 // registered puts a tool's condition Registered in the place of that of others, with their times and generations.
