@@ -11,8 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -22,7 +22,9 @@ import (
 	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/triggers"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
@@ -32,17 +34,17 @@ import (
 // may be gone: what people wrote of its tools stays, and says so.
 type DiscoveryReconciler struct {
 	Gather  *gather.Gatherer
-	Status  *StatusWriter
+	Status  *writes.StatusWriter
 	Library *library.Library
 	Waves   *waves.Gate
 	Keys    *keyring.Ring
 	Clock   clock.PassiveClock
-	Passes  *Passes
+	Passes  *triggers.Passes
 }
 
 // discovery is what is known of one server in one pass.
 type discovery struct {
-	key    prober.Key
+	key    types.NamespacedName
 	server *mcpv1alpha1.MCPServer
 	view   *admission.View
 	// revisions are those that the pods run; live are those with the one that the spec asks for.
@@ -55,7 +57,7 @@ type discovery struct {
 
 // Reconcile brings the tools of one server up to date.
 func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	d, err := r.look(ctx, prober.Key{Namespace: req.Namespace, Name: req.Name})
+	d, err := r.look(ctx, req.NamespacedName)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -63,7 +65,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 		// The MCPServer's own reconciler records the first catalogue; its status is watched.
 		return reconcile.Result{}, nil
 	}
-	defer r.Passes.begin(d.key)()
+	defer r.Passes.Begin(d.key)()
 	tools, err := r.Gather.OwnTools(ctx, d.key)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -99,9 +101,9 @@ func (r *DiscoveryReconciler) again(d *discovery) time.Duration {
 }
 
 // look gathers, and tells the prober whom to ask.
-func (r *DiscoveryReconciler) look(ctx context.Context, key prober.Key) (*discovery, error) {
+func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName) (*discovery, error) {
 	d := &discovery{key: key, server: &mcpv1alpha1.MCPServer{}}
-	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, d.server)
+	err := r.Gather.Client.Get(ctx, key, d.server)
 	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
 		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
 		r.Library.Forget(key)

@@ -15,6 +15,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -74,7 +75,7 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 
 // leaveOut notes why a tool can't be made where a person must put it right, and gives back any other error.
 func leaveOut(tools library.LeftOut, tool string, err error) error {
-	refused, err := classify(err)
+	refused, err := writes.Classify(err)
 	if refused != (decide.Refusal{}) {
 		tools.Why[tool] = refused
 	}
@@ -82,7 +83,7 @@ func leaveOut(tools library.LeftOut, tool string, err error) error {
 }
 
 // objectName is what the MCPTool of a tool is to be named; "" where there is one, which the list did not have yet. The error is
-// a *foreignError where all that it could be is held by others, or claimed by tools that are about to be made: the tool then
+// a *writes.ForeignError where all that it could be is held by others, or claimed by tools that are about to be made: the tool then
 // stays unknown to dispatchers, which refuse it.
 func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool string, claimed map[string]string) (string, error) {
 	object := catalog.ObjectName(d.server.Name, tool)
@@ -98,7 +99,7 @@ func (r *DiscoveryReconciler) objectName(ctx context.Context, d *discovery, tool
 			return name, nil
 		}
 	}
-	return "", &foreignError{kind: "MCPTool", name: object}
+	return "", &writes.ForeignError{Kind: "MCPTool", Name: object}
 }
 
 // holder is the MCPTool that has a name; nil for none.

@@ -3,7 +3,8 @@
 
 // Package controllers keeps the cluster as the three kinds say: it gathers, asks package decide, and writes.
 //
-// Only it and the packages below it hold a client: gather and reads read with it, gauges count, kubelet touches pods. Each object has one writer here (docs/architecture.md, "Who writes what"):
+// Only it and the packages below it hold a client: gather and reads read with it, writes writes, gauges count, kubelet touches pods,
+// keyring makes keys. Each object has one writer here (docs/architecture.md, "Who writes what"):
 //
 //	ServerReconciler     children of an MCPServer, and its status
 //	DiscoveryReconciler  who is polled; MCPTools and their status
@@ -11,7 +12,7 @@
 //	IndexReconciler      mcp-registry of a namespace
 //	RuleSetReconciler    the status of a RuleSet
 //
-// What is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
+// When they look is in controllers/triggers, what is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
 // remembered is in controllers/library, what proves who answered is in controllers/keyring.
 //
 // What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).

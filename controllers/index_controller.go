@@ -19,6 +19,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
 )
@@ -26,7 +27,7 @@ import (
 // IndexReconciler writes the index of a namespace. Requests name the ConfigMap.
 type IndexReconciler struct {
 	Gather *gather.Gatherer
-	Apply  *Applier
+	Apply  *writes.Applier
 }
 
 // Reconcile brings the index of one namespace up to date; a namespace without servers has none.
@@ -42,7 +43,7 @@ func (r *IndexReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		}
 	}
 	err = r.apply(ctx, req.Namespace, want)
-	var foreign *foreignError
+	var foreign *writes.ForeignError
 	switch {
 	case errors.As(err, &foreign):
 		// The index has no status of its own to say this in, and no server is any the worse for it.
@@ -103,8 +104,8 @@ func (r *IndexReconciler) apply(ctx context.Context, namespace string, want map[
 		}
 		live := &corev1.ConfigMap{}
 		live.Namespace, live.Name = namespace, name
-		err := apply(ctx, r.Apply, child[*corev1.ConfigMap]{
-			kind: "ConfigMap", live: live, want: cm, owned: isIndexOrEmpty, tidy: r.Apply.removeForeign(cm),
+		err := writes.Apply(ctx, r.Apply, writes.Child[*corev1.ConfigMap]{
+			Kind: "ConfigMap", Live: live, Want: cm, Owned: isIndexOrEmpty, Tidy: r.Apply.RemoveForeign(cm),
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 
 	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -16,7 +18,7 @@ import (
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/kubelet"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -25,7 +27,7 @@ import (
 // RegistryReconciler writes the registry document of each server, and makes kubelets bring it into the pods.
 type RegistryReconciler struct {
 	Gather  *gather.Gatherer
-	Apply   *Applier
+	Apply   *writes.Applier
 	Library *library.Library
 	Toucher *kubelet.Toucher
 	// Changed tells the server's other reconcilers of what is not in the cluster: that its document can't be written.
@@ -47,7 +49,7 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		return reconcile.Result{}, err
 	}
 	held, refused, err := r.write(ctx, in, pods)
-	if r.Library.Refuse(prober.KeyOf(s), refused) {
+	if r.Library.Refuse(client.ObjectKeyFromObject(s), refused) {
 		r.Changed(s)
 	}
 	if err != nil || held.Digest == "" {
@@ -67,10 +69,10 @@ func (r *RegistryReconciler) write(ctx context.Context, in document.Input, pods 
 	if err == nil {
 		err = r.apply(ctx, in.Server, files)
 	}
-	if refused, err := classify(err); err != nil || refused != (decide.Refusal{}) {
+	if refused, err := writes.Classify(err); err != nil || refused != (decide.Refusal{}) {
 		return library.Held{}, refused, err
 	}
-	held := r.Library.Read(prober.KeyOf(in.Server), files, files.Load)
+	held := r.Library.Read(client.ObjectKeyFromObject(in.Server), files, files.Load)
 	if large := newest.TooLarge(); large != nil {
 		return held, decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}, nil
 	}
@@ -117,9 +119,20 @@ func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer
 	}
 	for _, file := range unneeded {
 		live := &corev1.ConfigMap{ObjectMeta: named(s, render.ShardName(s.Name, file))}
-		if err := deleteOwned(ctx, r.Apply, s, live); err != nil {
+		if err := writes.DeleteOwned(ctx, r.Apply, s, live); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// applyConfigMap writes one ConfigMap of a server's document, which is ours as a whole.
+func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
+	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.ConfigMap]{
+		Kind:  "ConfigMap",
+		Live:  &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
+		Want:  want,
+		Owned: gather.ControlledBy[*corev1.ConfigMap](s),
+		Tidy:  r.Apply.RemoveForeign(want),
+	})
 }

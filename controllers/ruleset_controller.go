@@ -7,13 +7,14 @@ import (
 	"context"
 
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -21,7 +22,7 @@ import (
 // RuleSetReconciler writes the status of a RuleSet. What dispatchers enforce is the registry controller's.
 type RuleSetReconciler struct {
 	Gather  *gather.Gatherer
-	Status  *StatusWriter
+	Status  *writes.StatusWriter
 	Library *library.Library
 	Clock   clock.PassiveClock
 }
@@ -38,7 +39,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		return reconcile.Result{}, err
 	}
 	for i := range servers {
-		tools, err := r.Gather.Tools(ctx, prober.KeyOf(&servers[i]))
+		tools, err := r.Gather.Tools(ctx, client.ObjectKeyFromObject(&servers[i]))
 		if err != nil {
 			return reconcile.Result{}, err
 		}
@@ -54,7 +55,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		in.Reached = append(in.Reached, reached)
 	}
 	want := decide.RuleSet(in)
-	if err := writeStatus(ctx, r.Status, ruleSetStatus(rs), want); err != nil {
+	if err := r.Status.RuleSet(ctx, rs, want); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}, nil
@@ -62,7 +63,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 
 // reached asks which pods of a server enforce a document that holds the set just as it is now.
 func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
-	key := prober.KeyOf(s)
+	key := client.ObjectKeyFromObject(s)
 	out := decide.Reached{Server: s.Name}
 	held, err := r.Gather.Written(ctx, s, r.Library)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
@@ -41,7 +41,7 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 		r.applyNetworkPolicy,
 		r.applyDeployment,
 	} {
-		if refused, err := classify(step(ctx, s)); err != nil || refused != (decide.Refusal{}) {
+		if refused, err := writes.Classify(step(ctx, s)); err != nil || refused != (decide.Refusal{}) {
 			return refused, err
 		}
 	}
@@ -51,13 +51,13 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	if s.Spec.Pod.ServiceAccountName != "" {
 		// The account is a person's, also one that has the server's name: only ours is taken back.
-		return deleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
+		return writes.DeleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
 	}
-	return apply(ctx, r.Apply, child[*corev1.ServiceAccount]{
-		kind:  "ServiceAccount",
-		live:  &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
-		want:  workload.ServiceAccount(s),
-		owned: gather.ControlledBy[*corev1.ServiceAccount](s),
+	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.ServiceAccount]{
+		Kind:  "ServiceAccount",
+		Live:  &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
+		Want:  workload.ServiceAccount(s),
+		Owned: gather.ControlledBy[*corev1.ServiceAccount](s),
 	})
 }
 
@@ -65,35 +65,35 @@ func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alph
 func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	name := render.PeersName(s.Name)
 	if !render.HasSeveral(s) {
-		return deleteOwned(ctx, r.Apply, s, &corev1.Service{ObjectMeta: named(s, name)})
+		return writes.DeleteOwned(ctx, r.Apply, s, &corev1.Service{ObjectMeta: named(s, name)})
 	}
-	return apply(ctx, r.Apply, child[*corev1.Service]{
-		kind:  "Service",
-		live:  &corev1.Service{ObjectMeta: named(s, name)},
-		want:  workload.Peers(s),
-		owned: gather.ControlledBy[*corev1.Service](s),
+	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.Service]{
+		Kind:  "Service",
+		Live:  &corev1.Service{ObjectMeta: named(s, name)},
+		Want:  workload.Peers(s),
+		Owned: gather.ControlledBy[*corev1.Service](s),
 	})
 }
 
 // applyDisruptionBudget keeps evictions from taking all replicas at once, where there are several.
 func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
 	if !render.HasSeveral(s) {
-		return deleteOwned(ctx, r.Apply, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
+		return writes.DeleteOwned(ctx, r.Apply, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
 	}
-	return apply(ctx, r.Apply, child[*policyv1.PodDisruptionBudget]{
-		kind:  "PodDisruptionBudget",
-		live:  &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
-		want:  workload.PodDisruptionBudget(s),
-		owned: gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
+	return writes.Apply(ctx, r.Apply, writes.Child[*policyv1.PodDisruptionBudget]{
+		Kind:  "PodDisruptionBudget",
+		Live:  &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
+		Want:  workload.PodDisruptionBudget(s),
+		Owned: gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
 	})
 }
 
 func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	return apply(ctx, r.Apply, child[*corev1.Service]{
-		kind:  "Service",
-		live:  &corev1.Service{ObjectMeta: named(s, s.Name)},
-		want:  workload.Service(s),
-		owned: gather.ControlledBy[*corev1.Service](s),
+	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.Service]{
+		Kind:  "Service",
+		Live:  &corev1.Service{ObjectMeta: named(s, s.Name)},
+		Want:  workload.Service(s),
+		Owned: gather.ControlledBy[*corev1.Service](s),
 	})
 }
 
@@ -102,11 +102,11 @@ func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha
 	if err != nil {
 		return err
 	}
-	return apply(ctx, r.Apply, child[*networkingv1.NetworkPolicy]{
-		kind:  "NetworkPolicy",
-		live:  &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
-		want:  want,
-		owned: gather.ControlledBy[*networkingv1.NetworkPolicy](s),
+	return writes.Apply(ctx, r.Apply, writes.Child[*networkingv1.NetworkPolicy]{
+		Kind:  "NetworkPolicy",
+		Live:  &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
+		Want:  want,
+		Owned: gather.ControlledBy[*networkingv1.NetworkPolicy](s),
 	})
 }
 
@@ -132,12 +132,12 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return err
 	}
-	err = apply(ctx, r.Apply, child[*appsv1.Deployment]{
-		kind:     "Deployment",
-		live:     &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
-		want:     want,
-		owned:    gather.ControlledBy[*appsv1.Deployment](s),
-		complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
+	err = writes.Apply(ctx, r.Apply, writes.Child[*appsv1.Deployment]{
+		Kind:     "Deployment",
+		Live:     &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
+		Want:     want,
+		Owned:    gather.ControlledBy[*appsv1.Deployment](s),
+		Complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
 	})
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
 			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
 	}
-	return r.Waves.Report(ctx, prober.KeyOf(s), state)
+	return r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
 }
 
 // gone asks the API server itself whether a server is no more. A view that is late shows one for a while after it was deleted
@@ -183,7 +183,7 @@ func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if err != nil {
 		return nil, "", err
 	}
-	want, state := change.Step(r.Waves.Turn(prober.KeyOf(s)))
+	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)))
 	return want, state, nil
 }
 

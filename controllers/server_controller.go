@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -16,8 +17,8 @@ import (
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/render/workload"
@@ -30,8 +31,8 @@ const refusedRetry = 30 * time.Second
 // ServerReconciler writes the children of an MCPServer and its status.
 type ServerReconciler struct {
 	Gather   *gather.Gatherer
-	Apply    *Applier
-	Status   *StatusWriter
+	Apply    *writes.Applier
+	Status   *writes.StatusWriter
 	Library  *library.Library
 	Waves    *waves.Gate
 	Platform workload.Platform
@@ -58,7 +59,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}
 	want := decide.Server(in)
-	if err := writeStatus(ctx, r.Status, serverStatus(s), want); err != nil {
+	if err := r.Status.Server(ctx, s, want); err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}
 	if applyErr != nil {
@@ -76,7 +77,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 
 // tellWaves says how far a server is with a release that did not get as far as its Deployment.
 func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) error {
-	key := prober.KeyOf(s)
+	key := client.ObjectKeyFromObject(s)
 	if refused == (decide.Refusal{}) {
 		return r.Waves.Seen(ctx, key)
 	}
@@ -103,8 +104,8 @@ func until(next, now time.Time) time.Duration {
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(prober.KeyOf(s)),
-		LeftOut: r.Library.LeftOut(prober.KeyOf(s)).Why, Upgrade: r.Waves.State(prober.KeyOf(s))}
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(client.ObjectKeyFromObject(s)),
+		LeftOut: r.Library.LeftOut(client.ObjectKeyFromObject(s)).Why, Upgrade: r.Waves.State(client.ObjectKeyFromObject(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
 		return in, err

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -37,7 +38,9 @@ import (
 	"toolgate.dev/toolgate/controllers/reads"
 	"toolgate.dev/toolgate/controllers/recorder"
 	"toolgate.dev/toolgate/controllers/retry"
+	"toolgate.dev/toolgate/controllers/triggers"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
@@ -78,17 +81,17 @@ type Reconcilers struct {
 	Index     *IndexReconciler
 	RuleSet   *RuleSetReconciler
 	Prober    *prober.Prober
-	Hub       *Hub
+	Hub       *triggers.Hub
 	// written tells of servers whose tools have been written.
-	written *Hub
-	passes  *Passes
+	written *triggers.Hub
+	passes  *triggers.Passes
 }
 
 // Deps are what reconcilers need of a manager; specs give their own.
 type Deps struct {
 	Client client.Client
 	Live   client.Reader
-	Status *StatusWriter
+	Status *writes.StatusWriter
 }
 
 // New makes the reconcilers without starting anything.
@@ -102,22 +105,22 @@ func New(d Deps, o Options) *Reconcilers {
 	if o.PodURL == nil {
 		o.PodURL = prober.PodURL(render.PortAdmin)
 	}
-	hub := &Hub{}
+	hub := &triggers.Hub{}
 	asked := prober.New(prober.Options{URL: o.PodURL, Client: o.HTTP, Clock: o.Clock, Changed: hub.Changed})
 	gatherer := &gather.Gatherer{Client: d.Client, Prober: asked}
-	apply := &Applier{Client: d.Client, Live: d.Live}
+	apply := &writes.Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
 	keys := keyring.NewKeeper(d.Client, o.Keys)
 	gate := &waves.Gate{Max: cmp.Or(o.MaxUpgrading, waves.DefaultMax), Servers: gatherer.ServerKeys, Wake: hub.Changed}
-	written := &Hub{}
-	passes := &Passes{Written: written.Changed}
+	written := &triggers.Hub{}
+	passes := &triggers.Passes{Written: written.Changed}
 	return &Reconcilers{
 		Server:    &ServerReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Keys: keys, Waves: gate, Platform: o.Platform, Clock: o.Clock},
 		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Keys: o.Keys, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
 			Gather: gatherer, Apply: apply, Library: known,
 			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock},
-			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(prober.KeyOf(s)) },
+			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(client.ObjectKeyFromObject(s)) },
 		},
 		Index:   &IndexReconciler{Gather: gatherer, Apply: apply},
 		RuleSet: &RuleSetReconciler{Gather: gatherer, Status: d.Status, Library: known, Clock: o.Clock},
@@ -141,7 +144,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	r := New(Deps{
 		Client: bounded,
 		Live:   mgr.GetAPIReader(),
-		Status: &StatusWriter{Client: mgr.GetClient(), Events: told},
+		Status: &writes.StatusWriter{Client: mgr.GetClient(), Events: told},
 	}, o)
 	if o.Metrics != nil {
 		if err := o.Metrics.Register(&gauges.Gauges{Cache: mgr.GetCache(), Pods: r.Prober.Count, Leads: mgr.Elected()}); err != nil {
@@ -199,15 +202,15 @@ func addRecorder(mgr ctrl.Manager) (*recorder.Recorder, error) {
 
 func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o)).
-		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(specChanged(), resynced()))).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(triggers.SpecChanged(), triggers.Resynced()))).
 		Owns(&appsv1.Deployment{}, changed).
 		Owns(&corev1.Service{}, changed).
 		Owns(&corev1.ServiceAccount{}, changed).
 		Owns(&networkingv1.NetworkPolicy{}, changed).
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&corev1.ConfigMap{}, changed).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes), changed).
-		WatchesRawSource(r.written.source(settle, requestFor)).
+		Watches(&mcpv1alpha1.MCPTool{}, triggers.Settled(r.passes), changed).
+		WatchesRawSource(r.written.Source(triggers.Settle, triggers.RequestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
 }
 
@@ -215,18 +218,18 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 func (r *Reconcilers) addDiscovery(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("discovery").WithOptions(o)).
 		For(&mcpv1alpha1.MCPServer{}).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), changed).
-		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(byServerRef), builder.WithPredicates(toolTouched())).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(triggers.ByServerLabel), changed).
+		Watches(&mcpv1alpha1.MCPTool{}, handler.EnqueueRequestsFromMapFunc(triggers.ByServerRef), builder.WithPredicates(triggers.ToolTouched())).
 		Complete(r.Discovery)
 }
 
 func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("registry").WithOptions(o)).
-		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(specChanged(), resynced()))).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(triggers.SpecChanged(), triggers.Resynced()))).
 		Owns(&corev1.ConfigMap{}, changed).
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&mcpv1alpha1.MCPTool{}, settled(r.passes), changed).
-		WatchesRawSource(r.written.source(settle, requestFor)).
+		Watches(&mcpv1alpha1.MCPTool{}, triggers.Settled(r.passes), changed).
+		WatchesRawSource(r.written.Source(triggers.Settle, triggers.RequestFor)).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
 }
 
@@ -234,31 +237,31 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 // say, and the rules that may reach it.
 func (r *Reconcilers) aroundServer(b *ctrl.Builder) *ctrl.Builder {
 	return b.
-		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(cameOrWent())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byServerLabel), builder.WithPredicates(podMoved())).
-		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(toServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Hub.source(0, requestFor))
+		WatchesMetadata(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(triggers.ByServerLabel), builder.WithPredicates(triggers.CameOrWent())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(triggers.ByServerLabel), builder.WithPredicates(triggers.PodMoved())).
+		Watches(&mcpv1alpha1.RuleSet{}, handler.EnqueueRequestsFromMapFunc(triggers.ToServers(r.Server.Gather)), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Hub.Source(0, triggers.RequestFor))
 }
 
 func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
-	index := gathered(toIndex)
+	index := triggers.Gathered(triggers.ToIndex)
 	return ctrl.NewControllerManagedBy(mgr).Named("index").WithOptions(o).
-		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resynced()))).
+		Watches(&mcpv1alpha1.MCPServer{}, index, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, triggers.Resynced()))).
 		Watches(&mcpv1alpha1.MCPTool{}, index, changed).
-		Watches(&corev1.ConfigMap{}, index, builder.WithPredicates(onlyIndex())).
+		Watches(&corev1.ConfigMap{}, index, builder.WithPredicates(triggers.OnlyIndex())).
 		Complete(r.Index)
 }
 
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
-	all := gathered(allRuleSets(r.RuleSet.Gather))
+	all := triggers.Gathered(triggers.AllRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
-		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resynced()))).
-		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(specChanged())).
+		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, triggers.Resynced()))).
+		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(triggers.SpecChanged())).
 		Watches(&mcpv1alpha1.MCPTool{}, all, changed).
 		Watches(&corev1.ConfigMap{}, all, changed).
-		Watches(&corev1.Pod{}, all, builder.WithPredicates(podMoved())).
-		WatchesRawSource(r.Hub.source(gathering, func(ctx context.Context, key prober.Key) []reconcile.Request {
-			return toRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
+		Watches(&corev1.Pod{}, all, builder.WithPredicates(triggers.PodMoved())).
+		WatchesRawSource(r.Hub.Source(triggers.Gathering, func(ctx context.Context, key types.NamespacedName) []reconcile.Request {
+			return triggers.ToRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
 		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet))
 }

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -225,7 +226,7 @@ func (w *world) awaitForged() {
 	GinkgoHelper()
 	Eventually(func() bool {
 		w.pollClock.Step(prober.Interval)
-		seen := w.Prober.Observe(prober.Key{Namespace: w.namespace, Name: "files"})
+		seen := w.Prober.Observe(types.NamespacedName{Namespace: w.namespace, Name: "files"})
 		return len(seen) == 1 && seen[0].Forged
 	}).Should(BeTrue())
 }

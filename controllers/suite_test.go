@@ -65,13 +65,13 @@ var _ = BeforeSuite(func() {
 	kubectl = client.WithFieldOwner(kubectl, "kubectl")
 })
 
-// writes counts requests that change something, leaving out events, which are no state of anybody.
-type writes struct {
+// written counts requests that change something, leaving out events, which are no state of anybody.
+type written struct {
 	mu   sync.Mutex
 	seen []string
 }
 
-func (w *writes) wrap(next http.RoundTripper) http.RoundTripper {
+func (w *written) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodGet && !strings.Contains(req.URL.Path, "/events") {
 			w.mu.Lock()
@@ -82,14 +82,14 @@ func (w *writes) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (w *writes) count() int {
+func (w *written) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.seen)
 }
 
 // since are the writes after the first n.
-func (w *writes) since(n int) []string {
+func (w *written) since(n int) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.seen[n:]...)

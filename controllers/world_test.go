@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -33,6 +34,7 @@ import (
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/registry/statekey"
@@ -49,7 +51,7 @@ type world struct {
 	clock       *clocktesting.FakeClock
 	// pollClock moves polling on without moving what conditions go by.
 	pollClock *clocktesting.FakeClock
-	writes    *writes
+	writes    *written
 	events    *events.FakeRecorder
 	keys      *keyring.Ring
 	*manager
@@ -74,7 +76,7 @@ func newWorld() *world {
 		dispatchers: fakecluster.NewDispatchers(),
 		clock:       clocktesting.NewFakeClock(time.Now().Truncate(time.Second)),
 		pollClock:   clocktesting.NewFakeClock(time.Now()),
-		writes:      &writes{},
+		writes:      &written{},
 		events:      events.NewFakeRecorder(1000),
 		release:     "toolgate.dev/toolgate:test",
 		keys:        keyring.New([statekey.Size]byte{1}),
@@ -112,7 +114,7 @@ func (w *world) start() {
 	Expect(c.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 	r := controllers.New(controllers.Deps{
 		Client: c.GetClient(), Live: c.GetAPIReader(),
-		Status: &controllers.StatusWriter{Client: c.GetClient(), Events: w.events},
+		Status: &writes.StatusWriter{Client: c.GetClient(), Events: w.events},
 	}, controllers.Options{
 		Platform: workload.Platform{Image: w.release, ManagerNamespace: "toolgate-system"}, MaxUpgrading: w.maxUpgrading,
 		Clock: steppedClock{w.clock},
@@ -264,7 +266,7 @@ func (w *world) polled() {
 	Expect(w.client.List(w.ctx, &servers, client.InNamespace(w.namespace))).To(Succeed())
 	for _, s := range servers.Items {
 		Eventually(func() bool {
-			if w.upToDate(prober.Key{Namespace: s.Namespace, Name: s.Name}) {
+			if w.upToDate(types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) {
 				return true
 			}
 			w.pollClock.Step(prober.Interval)
@@ -273,7 +275,7 @@ func (w *world) polled() {
 	}
 }
 
-func (w *world) upToDate(key prober.Key) bool {
+func (w *world) upToDate(key types.NamespacedName) bool {
 	for _, o := range w.Prober.Observe(key) {
 		body, _, _ := w.dispatchers.State(o.Target.UID)
 		if body == nil {

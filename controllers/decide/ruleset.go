@@ -90,7 +90,7 @@ func (d *RuleSetInput) tools() int32 {
 	for _, r := range d.Reached {
 		n += r.Tools
 	}
-	return int32(n) //nolint:gosec // a namespace has no two billion tools
+	return int32(n)
 }
 
 // NextLook is when time alone changes the status; zero when only an event can.

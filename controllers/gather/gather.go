@@ -50,32 +50,32 @@ func (g *Gatherer) Servers(ctx context.Context, namespace string) ([]mcpv1alpha1
 }
 
 // ServerKeys are all servers, of every namespace, that are not about to go.
-func (g *Gatherer) ServerKeys(ctx context.Context) ([]prober.Key, error) {
+func (g *Gatherer) ServerKeys(ctx context.Context) ([]types.NamespacedName, error) {
 	var list mcpv1alpha1.MCPServerList
 	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing MCPServers: %w", err)
 	}
-	out := make([]prober.Key, 0, len(list.Items))
+	out := make([]types.NamespacedName, 0, len(list.Items))
 	for i := range list.Items {
 		if s := &list.Items[i]; s.DeletionTimestamp.IsZero() {
-			out = append(out, prober.KeyOf(s))
+			out = append(out, client.ObjectKeyFromObject(s))
 		}
 	}
 	return out, nil
 }
 
 // Tools are the MCPTools of a server.
-func (g *Gatherer) Tools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+func (g *Gatherer) Tools(ctx context.Context, key types.NamespacedName) ([]mcpv1alpha1.MCPTool, error) {
 	return g.toolsOf(ctx, key, client.DisableReadYourWritesConsistency)
 }
 
 // OwnTools are the MCPTools of a server with all that the manager has made of them. Discovery would else take the name of a tool
 // that it has just made for one that somebody else holds.
-func (g *Gatherer) OwnTools(ctx context.Context, key prober.Key) ([]mcpv1alpha1.MCPTool, error) {
+func (g *Gatherer) OwnTools(ctx context.Context, key types.NamespacedName) ([]mcpv1alpha1.MCPTool, error) {
 	return g.toolsOf(ctx, key)
 }
 
-func (g *Gatherer) toolsOf(ctx context.Context, key prober.Key, opts ...client.ListOption) ([]mcpv1alpha1.MCPTool, error) {
+func (g *Gatherer) toolsOf(ctx context.Context, key types.NamespacedName, opts ...client.ListOption) ([]mcpv1alpha1.MCPTool, error) {
 	var list mcpv1alpha1.MCPToolList
 	opts = append(opts, client.InNamespace(key.Namespace), client.MatchingFields{indexServerRef: key.Name}, client.UnsafeDisableDeepCopy)
 	if err := g.Client.List(ctx, &list, opts...); err != nil {
@@ -140,7 +140,7 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	seen := map[string]prober.Observation{}
-	for _, o := range g.Prober.Observe(prober.KeyOf(s)) {
+	for _, o := range g.Prober.Observe(client.ObjectKeyFromObject(s)) {
 		seen[o.Target.UID] = o
 	}
 	var out []decide.Pod
@@ -205,7 +205,7 @@ func (g *Gatherer) Written(ctx context.Context, s *mcpv1alpha1.MCPServer, known 
 		return library.Held{}, err
 	}
 	var failed error
-	held := known.Read(prober.KeyOf(s), files, func(file string) ([]byte, error) {
+	held := known.Read(client.ObjectKeyFromObject(s), files, func(file string) ([]byte, error) {
 		data, err := g.Shard(ctx, s, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = err
@@ -219,7 +219,7 @@ func (g *Gatherer) Written(ctx context.Context, s *mcpv1alpha1.MCPServer, known 
 func (g *Gatherer) DocumentInput(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (document.Input, error) {
 	in := document.Input{Server: s, Revisions: RevisionsOf(pods), Replicas: decide.Replicas(d)}
 	var err error
-	if in.Tools, err = g.Tools(ctx, prober.KeyOf(s)); err != nil {
+	if in.Tools, err = g.Tools(ctx, client.ObjectKeyFromObject(s)); err != nil {
 		return in, err
 	}
 	in.RuleSets, err = g.RuleSets(ctx, s.Namespace)

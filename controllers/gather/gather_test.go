@@ -37,7 +37,7 @@ func TestListsDoNotWait(t *testing.T) {
 		Prober: prober.New(prober.Options{Client: prober.NewClient(), Clock: clock.RealClock{}}),
 	}
 	t.Cleanup(g.Prober.Stop)
-	ctx, key := t.Context(), prober.KeyOf(server)
+	ctx, key := t.Context(), client.ObjectKeyFromObject(server)
 	for name, read := range map[string]func() error{
 		"servers":  func() error { _, err := g.Servers(ctx, "ns"); return err },
 		"keys":     func() error { _, err := g.ServerKeys(ctx); return err },

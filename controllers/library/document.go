@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"toolgate.dev/toolgate/controllers/decide"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -52,7 +51,7 @@ func (l *Library) Document(in document.Input) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := prober.Key{Namespace: in.Server.Namespace, Name: in.Server.Name}
+	key := types.NamespacedName{Namespace: in.Server.Namespace, Name: in.Server.Name}
 	l.mu.Lock()
 	d := l.of(key)
 	if d.asked == nil || d.asked.inputs != inputs {

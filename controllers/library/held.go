@@ -7,7 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 
-	"toolgate.dev/toolgate/controllers/prober"
+	"k8s.io/apimachinery/pkg/types"
+
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/rules"
@@ -58,7 +59,7 @@ func (h Held) Current(digest string) bool {
 
 // Read says what the files of a server's document hold; none is no document. They are decoded only if they are new. Shards
 // come from load.
-func (l *Library) Read(key prober.Key, files shard.Files, load shard.Load) Held {
+func (l *Library) Read(key types.NamespacedName, files shard.Files, load shard.Load) Held {
 	first, err := shard.Root(files.Load)
 	if err != nil {
 		return Held{}
@@ -102,12 +103,12 @@ func contentOf(doc *registry.Document) string {
 
 // Known gives a document that was read before, by the digest that a dispatcher has in force. One that is not remembered is none,
 // as far as anybody can say, and so is one that denies everything.
-func (l *Library) Known(key prober.Key, digest string) Held {
+func (l *Library) Known(key types.NamespacedName, digest string) Held {
 	held, _ := l.find(key, func(h Held) bool { return h.Digest == digest || h.Piece == digest && !h.Closed })
 	return held
 }
 
-func (l *Library) find(key prober.Key, is func(Held) bool) (Held, bool) {
+func (l *Library) find(key types.NamespacedName, is func(Held) bool) (Held, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, held := range l.known(key).held {

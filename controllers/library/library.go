@@ -12,7 +12,6 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -27,7 +26,7 @@ type Library struct {
 
 	mu      sync.Mutex
 	sets    map[types.UID]compiledSet
-	servers map[prober.Key]*documents
+	servers map[types.NamespacedName]*documents
 }
 
 type compiledSet struct {
@@ -56,7 +55,7 @@ func New() *Library {
 	return &Library{
 		Definitions: decide.NewDefinitions(),
 		sets:        map[types.UID]compiledSet{},
-		servers:     map[prober.Key]*documents{},
+		servers:     map[types.NamespacedName]*documents{},
 	}
 }
 
@@ -100,7 +99,7 @@ func (l *Library) Broken(rs *mcpv1alpha1.RuleSet) string {
 
 // known is what is known of a server, which may be nothing. It is called with the lock held, and what it gives is not written to:
 // who only asks must not bring a server back that was forgotten.
-func (l *Library) known(key prober.Key) *documents {
+func (l *Library) known(key types.NamespacedName) *documents {
 	if d := l.servers[key]; d != nil {
 		return d
 	}
@@ -108,7 +107,7 @@ func (l *Library) known(key prober.Key) *documents {
 }
 
 // of is called with the lock held.
-func (l *Library) of(key prober.Key) *documents {
+func (l *Library) of(key types.NamespacedName) *documents {
 	d := l.servers[key]
 	if d == nil {
 		d = &documents{}
@@ -118,7 +117,7 @@ func (l *Library) of(key prober.Key) *documents {
 }
 
 // Refuse notes why a server's document can't be written; the zero Refusal takes it back. It says whether that is news.
-func (l *Library) Refuse(key prober.Key, why decide.Refusal) (news bool) {
+func (l *Library) Refuse(key types.NamespacedName, why decide.Refusal) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.of(key)
@@ -128,14 +127,14 @@ func (l *Library) Refuse(key prober.Key, why decide.Refusal) (news bool) {
 }
 
 // Refused says why a server's document can't be written; the zero Refusal where it can.
-func (l *Library) Refused(key prober.Key) decide.Refusal {
+func (l *Library) Refused(key types.NamespacedName) decide.Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known(key).refused
 }
 
 // LeaveOut notes which tools of a server have no MCPTool. It says whether that, or why, is news.
-func (l *Library) LeaveOut(key prober.Key, tools LeftOut) (news bool) {
+func (l *Library) LeaveOut(key types.NamespacedName, tools LeftOut) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.of(key)
@@ -145,14 +144,14 @@ func (l *Library) LeaveOut(key prober.Key, tools LeftOut) (news bool) {
 }
 
 // LeftOut are the tools of a server that have no MCPTool.
-func (l *Library) LeftOut(key prober.Key) LeftOut {
+func (l *Library) LeftOut(key types.NamespacedName) LeftOut {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known(key).leftOut
 }
 
 // Forget is for a server that is gone.
-func (l *Library) Forget(key prober.Key) {
+func (l *Library) Forget(key types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.servers, key)

@@ -24,7 +24,7 @@ import (
 	"toolgate.dev/toolgate/internal/rules"
 )
 
-var key = prober.Key{Namespace: "demo", Name: "files"}
+var key = types.NamespacedName{Namespace: "demo", Name: "files"}
 
 // input is a server with two tools and two sets, of which one does not compile.
 func input() document.Input {
@@ -76,7 +76,7 @@ func encoded(t *testing.T, doc *library.Document) []byte {
 }
 
 // read reads a document of one piece; nil is none.
-func read(l *library.Library, key prober.Key, data []byte) library.Held {
+func read(l *library.Library, key types.NamespacedName, data []byte) library.Held {
 	files := shard.Files{}
 	if data != nil {
 		files[registry.FileName] = data
@@ -252,7 +252,7 @@ func TestWhatDocumentsHeld(t *testing.T) {
 		"not a set that it has not":               {second, rules.Set{Name: "none"}, false},
 		"nothing, where it is none":               {library.Held{}, set(sound, 2, nil), false},
 		"what is known by its digest":             {l.Known(key, first.Digest), set(sound, 1, nil), true},
-		"nothing of another server":               {l.Known(prober.Key{Namespace: "demo", Name: "other"}, first.Digest), set(sound, 1, nil), false},
+		"nothing of another server":               {l.Known(types.NamespacedName{Namespace: "demo", Name: "other"}, first.Digest), set(sound, 1, nil), false},
 		"nothing that can't be read":              {read(l, key, []byte("scribbled over")), set(sound, 1, nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@
 package prober
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
 
@@ -51,8 +53,10 @@ type Options struct {
 	Client *http.Client
 	// Clock says when to ask.
 	Clock clock.Clock
+	// Timeout bounds an attempt; 0 means Timeout of this package, which is what a manager takes.
+	Timeout time.Duration
 	// Changed is called, from any goroutine, when Observe would give something new for a server. It must not block.
-	Changed func(Key)
+	Changed func(types.NamespacedName)
 }
 
 // Prober asks pods. It is safe for concurrent use.
@@ -64,7 +68,7 @@ type Prober struct {
 	large chan struct{}
 
 	mu      sync.Mutex
-	workers map[Key]map[string]*worker
+	workers map[types.NamespacedName]map[string]*worker
 	// held is the size of all states that are kept, in bytes.
 	held   int
 	closed bool
@@ -88,18 +92,19 @@ type worker struct {
 
 // New makes a prober that asks nobody yet.
 func New(opts Options) *Prober {
+	opts.Timeout = cmp.Or(opts.Timeout, Timeout)
 	return &Prober{
 		opts:    opts,
 		slots:   make(chan struct{}, MaxConcurrent),
 		waiting: make(chan struct{}, MaxWaiting),
 		large:   make(chan struct{}, 1),
-		workers: map[Key]map[string]*worker{},
+		workers: map[types.NamespacedName]map[string]*worker{},
 	}
 }
 
 // Watch says who is to be asked for a server: pods that are not among targets are forgotten, new ones are asked at once,
 // and one whose address or expectation has changed is asked again at once. No targets forgets the server.
-func (p *Prober) Watch(key Key, targets []Target) {
+func (p *Prober) Watch(key types.NamespacedName, targets []Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -143,7 +148,7 @@ func (p *Prober) Stop() {
 }
 
 // start is called with the lock held.
-func (p *Prober) start(key Key, t Target) *worker {
+func (p *Prober) start(key types.NamespacedName, t Target) *worker {
 	// A pod is asked for as long as it is a target, however short the call that made it one.
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &worker{cancel: cancel, kick: make(chan struct{}, 1), seen: Observation{Target: t}}
@@ -159,7 +164,7 @@ func (w *worker) wake() {
 }
 
 // run asks one pod until its context ends.
-func (p *Prober) run(ctx context.Context, key Key, w *worker) {
+func (p *Prober) run(ctx context.Context, key types.NamespacedName, w *worker) {
 	retry := firstRetry
 	answered := false
 	for ctx.Err() == nil {
@@ -207,7 +212,7 @@ func spread() time.Duration {
 }
 
 // ask makes one attempt and records what came of it.
-func (p *Prober) ask(ctx context.Context, key Key, w *worker, answered bool) error {
+func (p *Prober) ask(ctx context.Context, key types.NamespacedName, w *worker, answered bool) error {
 	p.mu.Lock()
 	target, etag := w.seen.Target, w.etag
 	p.mu.Unlock()
@@ -258,7 +263,7 @@ func (p *Prober) enter(ctx context.Context, w *worker, waits bool) (wait time.Du
 // bounded ends an attempt in time; a poll that waits also ends when the worker is woken, of which end tells, also where the answer
 // came first. The time is real whatever the clock: it bounds what happens on a network.
 func (p *Prober) bounded(ctx context.Context, w *worker, wait time.Duration) (attempt context.Context, end func() (woken bool)) {
-	timed, stop := context.WithTimeout(ctx, wait+Timeout)
+	timed, stop := context.WithTimeout(ctx, wait+p.opts.Timeout)
 	if wait == 0 {
 		return timed, func() bool { stop(); return false }
 	}

@@ -8,20 +8,11 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 )
-
-// Key names a server.
-type Key struct {
-	Namespace string
-	Name      string
-}
-
-// KeyOf is the key of an object of the API.
-func KeyOf(o metav1.Object) Key { return Key{Namespace: o.GetNamespace(), Name: o.GetName()} }
 
 // Target is one pod to ask.
 type Target struct {
@@ -55,7 +46,7 @@ type Observation struct {
 }
 
 // Observe gives what is known of a server's pods, sorted by pod. Pods that have not answered are among them.
-func (p *Prober) Observe(key Key) []Observation {
+func (p *Prober) Observe(key types.NamespacedName) []Observation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := make([]Observation, 0, len(p.workers[key]))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -73,7 +75,7 @@ func TestPodsThatFailForLongCrowdNobodyOut(t *testing.T) {
 		pod.Awaited = true
 		failing = append(failing, pod)
 	}
-	b.Watch(prober.Key{Name: "failing"}, failing)
+	b.Watch(types.NamespacedName{Name: "failing"}, failing)
 	step := func() {
 		if b.clock.HasWaiters() {
 			b.clock.Step(100 * time.Millisecond)

@@ -7,7 +7,7 @@ import (
 	"context"
 	"sync"
 
-	"toolgate.dev/toolgate/controllers/prober"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // State is how far a server is with the release.
@@ -27,36 +27,36 @@ type Gate struct {
 	// Max is how many servers one wave has.
 	Max int
 	// Servers are all that there are.
-	Servers func(context.Context) ([]prober.Key, error)
+	Servers func(context.Context) ([]types.NamespacedName, error)
 	// Wake makes a server's reconciler come again, because its turn has come.
-	Wake func(prober.Key)
+	Wake func(types.NamespacedName)
 
 	mu     sync.Mutex
-	states map[prober.Key]State
+	states map[types.NamespacedName]State
 	// count is how many are in a state.
 	count map[State]int
 	// turn are those whose turn has come and who have not taken it yet.
-	turn map[prober.Key]bool
+	turn map[types.NamespacedName]bool
 	// unknown are those of which nothing is known since the manager's start.
-	unknown map[prober.Key]bool
+	unknown map[types.NamespacedName]bool
 }
 
 // Turn says whether a server that waits may go.
-func (g *Gate) Turn(key prober.Key) bool {
+func (g *Gate) Turn(key types.NamespacedName) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.turn[key]
 }
 
 // State is how far a server is, as it was reported last; "" where nothing is known.
-func (g *Gate) State(key prober.Key) State {
+func (g *Gate) State(key types.NamespacedName) State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.states[key]
 }
 
 // Report says how far a server is. When that leaves nobody to wait for, the next wave begins.
-func (g *Gate) Report(ctx context.Context, key prober.Key, state State) error {
+func (g *Gate) Report(ctx context.Context, key types.NamespacedName, state State) error {
 	g.mu.Lock()
 	g.set(key, state)
 	wave, err := g.next(ctx)
@@ -69,7 +69,7 @@ func (g *Gate) Report(ctx context.Context, key prober.Key, state State) error {
 
 // Refuse is for a server whose children the API server does not take. Where its turn has come, the wave goes on when it does; nobody
 // else's turn comes before: what it says of one server it may say of all.
-func (g *Gate) Refuse(ctx context.Context, key prober.Key) error {
+func (g *Gate) Refuse(ctx context.Context, key types.NamespacedName) error {
 	if !g.Turn(key) {
 		return g.Seen(ctx, key)
 	}
@@ -77,7 +77,7 @@ func (g *Gate) Refuse(ctx context.Context, key prober.Key) error {
 }
 
 // Seen is for a server that can't get as far as Report: it is not waited for.
-func (g *Gate) Seen(ctx context.Context, key prober.Key) error {
+func (g *Gate) Seen(ctx context.Context, key types.NamespacedName) error {
 	g.mu.Lock()
 	_, known := g.states[key]
 	g.mu.Unlock()
@@ -88,7 +88,7 @@ func (g *Gate) Seen(ctx context.Context, key prober.Key) error {
 }
 
 // Forget is for a server that is gone.
-func (g *Gate) Forget(ctx context.Context, key prober.Key) error {
+func (g *Gate) Forget(ctx context.Context, key types.NamespacedName) error {
 	g.mu.Lock()
 	if state, known := g.states[key]; known {
 		g.count[state]--
@@ -104,9 +104,9 @@ func (g *Gate) Forget(ctx context.Context, key prober.Key) error {
 	return err
 }
 
-func (g *Gate) set(key prober.Key, state State) {
+func (g *Gate) set(key types.NamespacedName, state State) {
 	if g.states == nil {
-		g.states, g.count, g.turn = map[prober.Key]State{}, map[State]int{}, map[prober.Key]bool{}
+		g.states, g.count, g.turn = map[types.NamespacedName]State{}, map[State]int{}, map[types.NamespacedName]bool{}
 	}
 	if before, known := g.states[key]; known {
 		g.count[before]--
@@ -121,7 +121,7 @@ func (g *Gate) set(key prober.Key, state State) {
 
 // next chooses a wave where nobody is on the way. Every server must have been seen since the manager's start: one that was not
 // could be on its way. The lists are gone through only when there is something to choose.
-func (g *Gate) next(ctx context.Context) ([]prober.Key, error) {
+func (g *Gate) next(ctx context.Context) ([]types.NamespacedName, error) {
 	if g.count[Waiting] == 0 || g.count[Upgrading] > 0 || len(g.turn) > 0 || len(g.unknown) > 0 {
 		return nil, nil
 	}
@@ -129,8 +129,8 @@ func (g *Gate) next(ctx context.Context) ([]prober.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.unknown = map[prober.Key]bool{}
-	var waiting []prober.Key
+	g.unknown = map[types.NamespacedName]bool{}
+	var waiting []types.NamespacedName
 	for _, key := range servers {
 		switch state, known := g.states[key]; {
 		case !known:

@@ -7,16 +7,16 @@ import (
 	"cmp"
 	"slices"
 
-	"toolgate.dev/toolgate/controllers/prober"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // DefaultMax is how many servers one wave has where nothing is said.
 const DefaultMax = 10
 
 // Next is the wave that comes after the last: at most as many of those that wait, of one namespace, in the order of their names.
-func Next(waiting []prober.Key, most int) []prober.Key {
+func Next(waiting []types.NamespacedName, most int) []types.NamespacedName {
 	sorted := slices.Clone(waiting)
-	slices.SortFunc(sorted, func(a, b prober.Key) int {
+	slices.SortFunc(sorted, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	n := 0

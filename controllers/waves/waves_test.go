@@ -12,30 +12,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"toolgate.dev/toolgate/controllers/applied"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/render"
 )
 
-func keys(names ...string) []prober.Key {
-	var out []prober.Key
+func keys(names ...string) []types.NamespacedName {
+	var out []types.NamespacedName
 	for _, name := range names {
-		out = append(out, prober.Key{Namespace: name[:1], Name: name})
+		out = append(out, types.NamespacedName{Namespace: name[:1], Name: name})
 	}
 	return out
 }
 
 func TestNext(t *testing.T) {
 	for name, tc := range map[string]struct {
-		waiting []prober.Key
+		waiting []types.NamespacedName
 		most    int
-		want    []prober.Key
+		want    []types.NamespacedName
 	}{
 		"nobody":                                    {},
 		"the first by name":                         {keys("a3", "a1", "a2"), 1, keys("a1")},
@@ -55,14 +55,14 @@ func TestNext(t *testing.T) {
 // installation is a gate with servers that do as they are told.
 type installation struct {
 	*waves.Gate
-	servers []prober.Key
-	woken   []prober.Key
+	servers []types.NamespacedName
+	woken   []types.NamespacedName
 }
 
 func newInstallation(most int, servers ...string) *installation {
 	in := &installation{servers: keys(servers...)}
-	in.Gate = &waves.Gate{Max: most, Servers: func(context.Context) ([]prober.Key, error) { return in.servers, nil },
-		Wake: func(key prober.Key) { in.woken = append(in.woken, key) }}
+	in.Gate = &waves.Gate{Max: most, Servers: func(context.Context) ([]types.NamespacedName, error) { return in.servers, nil },
+		Wake: func(key types.NamespacedName) { in.woken = append(in.woken, key) }}
 	return in
 }
 
@@ -78,7 +78,7 @@ func (i *installation) report(t *testing.T, state waves.State, names ...string) 
 // wants says whose turn it is.
 func (i *installation) wants(t *testing.T, names ...string) {
 	t.Helper()
-	var got []prober.Key
+	var got []types.NamespacedName
 	for _, key := range i.servers {
 		if i.Turn(key) {
 			got = append(got, key)
@@ -183,7 +183,7 @@ func TestNeverMoreThanAWaveIsOnItsWay(t *testing.T) {
 	for i := range 500 {
 		names = append(names, fmt.Sprintf("%c%03d", 'a'+i%3, i))
 	}
-	states := map[prober.Key]waves.State{}
+	states := map[types.NamespacedName]waves.State{}
 	for _, key := range keys(names...) {
 		states[key] = waves.Waiting
 	}
@@ -220,7 +220,7 @@ func TestNeverMoreThanAWaveIsOnItsWay(t *testing.T) {
 	}
 }
 
-func mapValues(m map[prober.Key]waves.State) func(func(waves.State) bool) {
+func mapValues(m map[types.NamespacedName]waves.State) func(func(waves.State) bool) {
 	return func(yield func(waves.State) bool) {
 		for _, v := range m {
 			if !yield(v) {

@@ -1,12 +1,12 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package triggers
 
 import (
 	"sync"
 
-	"toolgate.dev/toolgate/controllers/prober"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Passes knows whose tools are being written just now. What is made of all tools of a server, its document and its status, waits
@@ -14,18 +14,18 @@ import (
 // It is safe for concurrent use.
 type Passes struct {
 	// Written is told at the end of a pass in which somebody waited.
-	Written func(prober.Key)
+	Written func(types.NamespacedName)
 
 	mu      sync.Mutex
-	running map[prober.Key]bool // whether somebody waits
+	running map[types.NamespacedName]bool // whether somebody waits
 }
 
-// begin begins a pass; the function that it gives ends it. A server has one at a time: a queue sees to that.
-func (p *Passes) begin(key prober.Key) (end func()) {
+// Begin begins a pass; the function that it gives ends it. A server has one at a time: a queue sees to that.
+func (p *Passes) Begin(key types.NamespacedName) (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running == nil {
-		p.running = map[prober.Key]bool{}
+		p.running = map[types.NamespacedName]bool{}
 	}
 	p.running[key] = false
 	return func() {
@@ -40,7 +40,7 @@ func (p *Passes) begin(key prober.Key) (end func()) {
 }
 
 // await says whether a pass is running, at whose end Written is told.
-func (p *Passes) await(key prober.Key) bool {
+func (p *Passes) await(key types.NamespacedName) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, running := p.running[key]; !running {

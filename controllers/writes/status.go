@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package writes
 
 import (
 	"context"
@@ -33,9 +33,34 @@ type statusOf[S any] struct {
 	news func(before, after *S) []decide.Transition
 }
 
-// writeStatus brings the object's status to want. The update carries the resource version that the decision was made on: a
+// Server writes the status of an MCPServer.
+func (w *StatusWriter) Server(ctx context.Context, s *mcpv1alpha1.MCPServer, want mcpv1alpha1.MCPServerStatus) error {
+	return write(ctx, w, statusOf[mcpv1alpha1.MCPServerStatus]{
+		object: s, current: &s.Status,
+		conditions: func(st *mcpv1alpha1.MCPServerStatus) []metav1.Condition { return st.Conditions },
+	}, want)
+}
+
+// Tool writes the status of an MCPTool.
+func (w *StatusWriter) Tool(ctx context.Context, t *mcpv1alpha1.MCPTool, want mcpv1alpha1.MCPToolStatus) error {
+	return write(ctx, w, statusOf[mcpv1alpha1.MCPToolStatus]{
+		object: t, current: &t.Status,
+		conditions: func(st *mcpv1alpha1.MCPToolStatus) []metav1.Condition { return st.Conditions },
+		news:       decide.ToolNews,
+	}, want)
+}
+
+// RuleSet writes the status of a RuleSet.
+func (w *StatusWriter) RuleSet(ctx context.Context, rs *mcpv1alpha1.RuleSet, want mcpv1alpha1.RuleSetStatus) error {
+	return write(ctx, w, statusOf[mcpv1alpha1.RuleSetStatus]{
+		object: rs, current: &rs.Status,
+		conditions: func(st *mcpv1alpha1.RuleSetStatus) []metav1.Condition { return st.Conditions },
+	}, want)
+}
+
+// write brings the object's status to want. The update carries the resource version that the decision was made on: a
 // status computed from an older object is refused, so that nothing recorded since is lost.
-func writeStatus[S any](ctx context.Context, w *StatusWriter, of statusOf[S], want S) error {
+func write[S any](ctx context.Context, w *StatusWriter, of statusOf[S], want S) error {
 	if equality.Semantic.DeepEqual(*of.current, want) {
 		return nil
 	}
@@ -60,27 +85,5 @@ func (w *StatusWriter) tell(o client.Object, news []decide.Transition) {
 			kind = corev1.EventTypeWarning
 		}
 		w.Events.Eventf(o, nil, kind, t.Reason, t.Type, "%s", t.Note)
-	}
-}
-
-func serverStatus(s *mcpv1alpha1.MCPServer) statusOf[mcpv1alpha1.MCPServerStatus] {
-	return statusOf[mcpv1alpha1.MCPServerStatus]{
-		object: s, current: &s.Status,
-		conditions: func(st *mcpv1alpha1.MCPServerStatus) []metav1.Condition { return st.Conditions },
-	}
-}
-
-func toolStatus(t *mcpv1alpha1.MCPTool) statusOf[mcpv1alpha1.MCPToolStatus] {
-	return statusOf[mcpv1alpha1.MCPToolStatus]{
-		object: t, current: &t.Status,
-		conditions: func(st *mcpv1alpha1.MCPToolStatus) []metav1.Condition { return st.Conditions },
-		news:       decide.ToolNews,
-	}
-}
-
-func ruleSetStatus(rs *mcpv1alpha1.RuleSet) statusOf[mcpv1alpha1.RuleSetStatus] {
-	return statusOf[mcpv1alpha1.RuleSetStatus]{
-		object: rs, current: &rs.Status,
-		conditions: func(st *mcpv1alpha1.RuleSetStatus) []metav1.Condition { return st.Conditions },
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package triggers
 
 import (
 	"context"
@@ -22,18 +22,17 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/gather"
-	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
 )
 
-// settle is how long a status may wait to be taken up where each of many tools brings the next: a catalogue of a hundred
+// Settle is how long a status may wait to be taken up where each of many tools brings the next: a catalogue of a hundred
 // tools would otherwise be a hundred documents.
-const settle = 100 * time.Millisecond
+const Settle = 100 * time.Millisecond
 
-// gathering is how long what is computed over a whole namespace waits for more to come: an index of thousands of tools, or the
+// Gathering is how long what is computed over a whole namespace waits for more to come: an index of thousands of tools, or the
 // status of a RuleSet that reaches thousands of servers, would otherwise be computed anew for each of them.
-const gathering = 250 * time.Millisecond
+const Gathering = 250 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -41,30 +40,31 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-func requestFor(_ context.Context, key prober.Key) []reconcile.Request {
-	return []reconcile.Request{request(key.Namespace, key.Name)}
+// RequestFor maps a server to itself.
+func RequestFor(_ context.Context, key types.NamespacedName) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// byServerLabel maps a pod to its server.
-func byServerLabel(_ context.Context, o client.Object) []reconcile.Request {
+// ByServerLabel maps a pod to its server.
+func ByServerLabel(_ context.Context, o client.Object) []reconcile.Request {
 	if name := o.GetLabels()[render.LabelServer]; name != "" {
 		return []reconcile.Request{request(o.GetNamespace(), name)}
 	}
 	return nil
 }
 
-// byServerRef maps an MCPTool to its server.
-func byServerRef(_ context.Context, o client.Object) []reconcile.Request {
+// ByServerRef maps an MCPTool to its server.
+func ByServerRef(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{request(o.GetNamespace(), o.(*mcpv1alpha1.MCPTool).Spec.ServerRef.Name)}
 }
 
-// toIndex maps anything to the index of its namespace.
-func toIndex(_ context.Context, o client.Object) []reconcile.Request {
+// ToIndex maps anything to the index of its namespace.
+func ToIndex(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{request(o.GetNamespace(), render.IndexName)}
 }
 
-// toServers maps an object to all servers of its namespace: which of them a RuleSet has left is not in the event.
-func toServers(g *gather.Gatherer) handler.MapFunc {
+// ToServers maps an object to all servers of its namespace: which of them a RuleSet has left is not in the event.
+func ToServers(g *gather.Gatherer) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		servers, err := g.Servers(ctx, o.GetNamespace())
 		if err != nil {
@@ -79,8 +79,8 @@ func toServers(g *gather.Gatherer) handler.MapFunc {
 	}
 }
 
-// toRuleSets maps anything to all RuleSets of a namespace.
-func toRuleSets(g *gather.Gatherer, namespace string) func(context.Context) []reconcile.Request {
+// ToRuleSets maps anything to all RuleSets of a namespace.
+func ToRuleSets(g *gather.Gatherer, namespace string) func(context.Context) []reconcile.Request {
 	return func(ctx context.Context) []reconcile.Request {
 		sets, err := g.RuleSets(ctx, namespace)
 		if err != nil {
@@ -95,30 +95,31 @@ func toRuleSets(g *gather.Gatherer, namespace string) func(context.Context) []re
 	}
 }
 
-func allRuleSets(g *gather.Gatherer) handler.MapFunc {
+// AllRuleSets maps an object to all RuleSets of its namespace.
+func AllRuleSets(g *gather.Gatherer) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return toRuleSets(g, o.GetNamespace())(ctx)
+		return ToRuleSets(g, o.GetNamespace())(ctx)
 	}
 }
 
-// settled passes events of tools on after a while where only a status has changed, or at the end of the pass that is writing
+// Settled passes events of tools on after a while where only a status has changed, or at the end of the pass that is writing
 // them; at once otherwise.
-func settled(passes *Passes) handler.EventHandler {
+func Settled(passes *Passes) handler.EventHandler {
 	enqueue := func(ctx context.Context, o client.Object, q queue, wait time.Duration) {
-		for _, req := range byServerRef(ctx, o) {
+		for _, req := range ByServerRef(ctx, o) {
 			switch {
 			case wait == 0:
 				q.Add(req)
-			case !passes.await(prober.Key{Namespace: req.Namespace, Name: req.Name}):
+			case !passes.await(req.NamespacedName):
 				q.AddAfter(req, wait)
 			}
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q, settle) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q, Settle) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(ctx, e.Object, q, 0) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			wait := settle
+			wait := Settle
 			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() {
 				wait = 0
 			}
@@ -127,11 +128,11 @@ func settled(passes *Passes) handler.EventHandler {
 	}
 }
 
-// gathered passes all events of a while on as one.
-func gathered(mapped handler.MapFunc) handler.EventHandler {
+// Gathered passes all events of a while on as one.
+func Gathered(mapped handler.MapFunc) handler.EventHandler {
 	enqueue := func(ctx context.Context, o client.Object, q queue) {
 		for _, req := range mapped(ctx, o) {
-			q.AddAfter(req, gathering)
+			q.AddAfter(req, Gathering)
 		}
 	}
 	return handler.Funcs{
@@ -141,13 +142,13 @@ func gathered(mapped handler.MapFunc) handler.EventHandler {
 	}
 }
 
-// specChanged passes what a person does: a new generation, and labels, by which RuleSets select.
-func specChanged() predicate.Predicate {
+// SpecChanged passes what a person does: a new generation, and labels, by which RuleSets select.
+func SpecChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 }
 
-// resynced passes an object that is handed out once more although nothing has changed, so that what no event has told is found.
-func resynced() predicate.Predicate {
+// Resynced passes an object that is handed out once more although nothing has changed, so that what no event has told is found.
+func Resynced() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
@@ -157,8 +158,8 @@ func resynced() predicate.Predicate {
 	}
 }
 
-// toolTouched passes what discovery must answer, and not what it wrote itself.
-func toolTouched() predicate.Predicate {
+// ToolTouched passes what discovery must answer, and not what it wrote itself.
+func ToolTouched() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*mcpv1alpha1.MCPTool), e.ObjectNew.(*mcpv1alpha1.MCPTool)
 		return before.Generation != after.Generation ||
@@ -168,8 +169,8 @@ func toolTouched() predicate.Predicate {
 	}}
 }
 
-// podMoved passes what says something of a pod, and not the touch of its annotation.
-func podMoved() predicate.Predicate {
+// PodMoved passes what says something of a pod, and not the touch of its annotation.
+func PodMoved() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
 		return !maps.Equal(before.Labels, after.Labels) ||
@@ -178,12 +179,12 @@ func podMoved() predicate.Predicate {
 	}}
 }
 
-// cameOrWent leaves out changes: of a ReplicaSet only its owner is read, and that stays.
-func cameOrWent() predicate.Predicate {
+// CameOrWent leaves out changes: of a ReplicaSet only its owner is read, and that stays.
+func CameOrWent() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// onlyIndex passes the index of a namespace alone, with its shards.
-func onlyIndex() predicate.Predicate {
+// OnlyIndex passes the index of a namespace alone, with its shards.
+func OnlyIndex() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return slices.Contains(index.Names(), o.GetName()) })
 }

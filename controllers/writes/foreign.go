@@ -1,7 +1,7 @@
 // Copyright 2026 The Toolgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controllers
+package writes
 
 import (
 	"context"
@@ -13,25 +13,12 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
-	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// applyConfigMap writes one ConfigMap of a server's document, which is ours as a whole.
-func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
-	return apply(ctx, r.Apply, child[*corev1.ConfigMap]{
-		kind:  "ConfigMap",
-		live:  &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
-		want:  want,
-		owned: gather.ControlledBy[*corev1.ConfigMap](s),
-		tidy:  r.Apply.removeForeign(want),
-	})
-}
-
-// removeForeign takes out of a ConfigMap of ours the files that somebody else has put beside ours: an apply leaves them where they
+// RemoveForeign takes out of a ConfigMap of ours the files that somebody else has put beside ours: an apply leaves them where they
 // are, and who reads it would begin at one that has the name of a root. Dispatchers would enforce it.
-func (a *Applier) removeForeign(want *corev1ac.ConfigMapApplyConfiguration) func(context.Context, *corev1.ConfigMap) error {
+func (a *Applier) RemoveForeign(want *corev1ac.ConfigMapApplyConfiguration) func(context.Context, *corev1.ConfigMap) error {
 	return func(ctx context.Context, live *corev1.ConfigMap) error { return a.keepOnly(ctx, live, want) }
 }
 
