@@ -10,6 +10,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/test/faults/measured"
+	"toolgate.dev/toolgate/test/faults/rig"
 )
 
 // patienceFor bounds the wait for so many servers on a busy machine. It is not asserted.
@@ -71,8 +72,13 @@ func (s *scale) again(began time.Time) {
 	start := time.Now()
 	s.start()
 	// Its first look at everything; it hears from the pods in the same time.
-	if err := s.Idle(s.t.Context(), 0, patienceFor(s.made)); err != nil {
-		s.t.Fatal(err)
+	for limit := start.Add(patienceFor(s.made)); s.figures(false).By["server"] < s.made; {
+		if time.Now().After(limit) {
+			s.t.Fatalf("the manager has not looked at all %d servers: %v", s.made, s.figures(false).By)
+		}
+		if err := rig.Wait(s.t.Context(), 50*time.Millisecond); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	ready := time.Since(start)
 	s.idle(patienceFor(s.made))
