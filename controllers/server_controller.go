@@ -47,10 +47,6 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	refused, applyErr := r.applyChildren(ctx, s)
-	if applyErr != nil {
-		// Nobody has taken back what was refused last, and nobody was asked.
-		refused = decide.LastRefusal(s)
-	}
 	if err := r.tellWaves(ctx, s, refused); err != nil {
 		applyErr = errors.Join(applyErr, err)
 	}
@@ -58,6 +54,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	if err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}
+	in.Unanswered = applyErr != nil
 	want := decide.Server(in)
 	if err := r.Status.Server(ctx, s, want); err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
@@ -75,23 +72,26 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	return result, nil
 }
 
-// tellWaves says how far a server is with a release that did not get as far as its Deployment.
+// tellWaves says how far a server is with a release where a pass did not get as far as its Deployment.
 func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) error {
-	key := client.ObjectKeyFromObject(s)
-	if refused == (decide.Refusal{}) {
-		return r.Waves.Seen(ctx, key)
-	}
-	if r.Waves.State(key) == waves.Upgrading {
-		// What is refused now is not why others wait: its new pods are, until they are available.
+	key, none := client.ObjectKeyFromObject(s), decide.Refusal{}
+	state := r.Waves.State(key)
+	if state == "" || state == waves.Upgrading && refused != none {
+		// What is refused now, or did not answer, is not why others wait: its new pods are, until they are available.
 		d, err := r.Gather.Deployment(ctx, s)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !waves.Awaited(d) {
+		case waves.Awaited(d):
+			return r.Waves.Report(ctx, key, waves.Upgrading)
+		case state == waves.Upgrading:
 			return r.Waves.Report(ctx, key, waves.Settled)
 		}
 	}
-	return r.Waves.Refuse(ctx, key)
+	if refused != none {
+		return r.Waves.Refuse(ctx, key)
+	}
+	return r.Waves.Seen(ctx, key)
 }
 
 // until is how long to wait for a time; 0 for none.

@@ -215,7 +215,15 @@ var _ = Describe("A new release of Toolgate", func() {
 		w.settle()
 		Expect(condition(w.getServer(names[0]).Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
 		Expect(upgraded()).To(Equal(names[:2]))
-		rolledOut(1, nil, names[0], names[1])
+
+		By("waiting for it also when the manager starts anew")
+		rolledOut(1, nil, names[1])
+		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+
+		By("going on when it is available")
+		rolledOut(1, nil, names[0])
 		Expect(upgraded()).To(Equal(names[:4]))
 	})
 })

@@ -147,6 +147,17 @@ func TestServerConditions(t *testing.T) {
 		"the API server takes nothing of a release": {func(in *decide.ServerInput) {
 			in.Upgrade, in.Refused = waves.Refused, decide.Refusal{Reason: "ApplyFailed", Message: "no such image is allowed"}
 		}, map[string]string{"Upgraded": "False/UpgradeFailed", "Accepted": "False/ApplyFailed"}},
+		"what was refused stays told while there is no answer": {func(in *decide.ServerInput) {
+			in.Unanswered, in.Upgrade = true, waves.Refused
+			in.Server.Status.Conditions = is("Accepted=False/ApplyFailed: no quota", "Upgraded=False/UpgradeFailed: no quota")
+		}, map[string]string{"Accepted": "False/ApplyFailed", "Upgraded": "False/UpgradeFailed"}},
+		"what was refused is so no more where all was taken": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Accepted=False/ApplyFailed: no quota")
+		}, map[string]string{"Accepted": "True/Accepted"}},
+		"what was taken stays so while there is no answer": {func(in *decide.ServerInput) {
+			in.Unanswered = true
+			in.Server.Status.Conditions = is("Accepted=True/Accepted")
+		}, map[string]string{"Accepted": "True/Accepted"}},
 		"the document is behind what people wrote": {func(in *decide.ServerInput) {
 			in.DocumentStale = true
 			in.Server.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"}}

@@ -16,17 +16,17 @@ type Refusal struct {
 	Message string
 }
 
-// LastRefusal is what the API server said last of a server's children of this generation, as the status has it; the zero value
-// where it refused nothing. An attempt that ends before it answers does not make that untrue.
-func LastRefusal(s *mcpv1alpha1.MCPServer) Refusal {
-	accepted := meta.FindStatusCondition(s.Status.Conditions, mcpv1alpha1.ConditionAccepted)
-	if accepted == nil || accepted.Status != metav1.ConditionFalse || accepted.ObservedGeneration != s.Generation {
-		return Refusal{}
+// lastRefusal is what was refused last, as the status has it, for an attempt that got no answer: that does not make it untrue, and a
+// status that said otherwise would say what nobody knows.
+func (d *ServerInput) lastRefusal(list []metav1.Condition) (verdict, bool) {
+	accepted := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted)
+	if !d.Unanswered || accepted == nil || accepted.Status != metav1.ConditionFalse {
+		return verdict{}, false
 	}
 	switch accepted.Reason {
 	case mcpv1alpha1.ReasonApplyFailed, mcpv1alpha1.ReasonNameConflict:
-		return Refusal{Reason: accepted.Reason, Message: accepted.Message}
+		return no(accepted.Reason, accepted.Message), true
 	default:
-		return Refusal{}
+		return verdict{}, false
 	}
 }

@@ -66,12 +66,13 @@ func RuleSet(in RuleSetInput) mcpv1alpha1.RuleSetStatus {
 }
 
 // enforcedServers counts the servers that enforce the set. Those whose documents hold it and of which a manager that has just been
-// started has not heard yet count as they did before: counted of this generation.
+// started has not heard yet count as far as some counted before, of this generation, that are not known to do or not to do so now.
 func (d *RuleSetInput) enforcedServers(list []metav1.Condition, counted int32) int32 {
-	var sure, unheard int32
+	var sure, unheard, not int32
 	for _, r := range d.Reached {
 		switch {
 		case !r.Written || len(r.Lagging) > 0:
+			not++
 		case len(r.Unheard) > 0:
 			unheard++
 		default:
@@ -81,7 +82,7 @@ func (d *RuleSetInput) enforcedServers(list []metav1.Condition, counted int32) i
 	if meta.IsStatusConditionTrue(list, mcpv1alpha1.ConditionEnforced) {
 		return sure + unheard
 	}
-	return sure + min(unheard, max(counted-sure, 0))
+	return sure + min(unheard, max(counted-sure-not, 0))
 }
 
 // tools counts those that the set governs.

@@ -73,10 +73,14 @@ func TestRuleSetConditions(t *testing.T) {
 		"it takes nothing back of a set that is broken, either": {func(in *decide.RuleSetInput) {
 			in.Errors = []rules.RuleError{{Message: "Syntax error"}}
 			in.Reached = []decide.Reached{
-				enforced, {Server: "b", Written: true, Unheard: []string{"b-1"}}, {Server: "c", Written: true, Unheard: []string{"c-1"}}, lagging,
+				enforced, {Server: "b", Written: true, Unheard: []string{"b-1"}}, {Server: "c", Written: true, Unheard: []string{"c-1"}},
 			}
 			in.RuleSet.Status.EnforcedServers = new(int32(2))
 		}, map[string]string{"Enforced": "False/NotAccepted"}, nil, 2},
+		"and counts nobody for one that is known not to enforce it": {func(in *decide.RuleSetInput) {
+			in.Reached = []decide.Reached{lagging, {Server: "b", Written: true, Unheard: []string{"b-1"}}}
+			in.RuleSet.Status.EnforcedServers = new(int32(1))
+		}, map[string]string{"Enforced": "False/Progressing"}, nil, 0},
 		"and counts no server that it has not heard of since the set changed": {func(in *decide.RuleSetInput) {
 			in.Errors = []rules.RuleError{{Message: "Syntax error"}}
 			in.Reached = []decide.Reached{enforced, {Server: "b", Written: true, Unheard: []string{"b-1"}}}

@@ -32,6 +32,8 @@ type ServerInput struct {
 	Revision string
 	// Refused says why the children were not applied.
 	Refused Refusal
+	// Unanswered says that an attempt to apply them ended without a verdict.
+	Unanswered bool
 	// Deployment is nil while there is none.
 	Deployment *appsv1.Deployment
 	// Pods are those whose owners end at this server, sorted by name.
@@ -62,13 +64,13 @@ func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
 	out := *s.Status.DeepCopy()
 	out.ObservedGeneration = s.Generation
 	c := &conditions{list: out.Conditions, generation: s.Generation, now: metav1.NewTime(in.Now)}
-	c.set(mcpv1alpha1.ConditionAccepted, in.accepted())
+	c.set(mcpv1alpha1.ConditionAccepted, in.accepted(c.list))
 	c.set(mcpv1alpha1.ConditionAvailable, in.available(c.list))
 	c.set(mcpv1alpha1.ConditionDiscovered, in.discovered(c.list))
 	c.set(mcpv1alpha1.ConditionHealthy, in.healthy(c.list))
 	c.set(mcpv1alpha1.ConditionEnforced, in.enforced(c.list))
 	c.set(mcpv1alpha1.ConditionProtected, in.protected())
-	c.set(mcpv1alpha1.ConditionUpgraded, in.upgraded())
+	c.set(mcpv1alpha1.ConditionUpgraded, in.upgraded(c.list))
 	c.set(mcpv1alpha1.ConditionReady, ready(c.list,
 		mcpv1alpha1.ConditionAccepted, mcpv1alpha1.ConditionAvailable, mcpv1alpha1.ConditionDiscovered,
 		mcpv1alpha1.ConditionHealthy, mcpv1alpha1.ConditionEnforced))
@@ -98,7 +100,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	return next
 }
 
-func (d *ServerInput) accepted() verdict {
+func (d *ServerInput) accepted(list []metav1.Condition) verdict {
 	if d.Refused != (Refusal{}) {
 		return no(d.Refused.Reason, d.Refused.Message)
 	}
@@ -114,6 +116,9 @@ func (d *ServerInput) accepted() verdict {
 	}
 	if reason, message := d.modelProblem(); reason != "" {
 		return no(reason, message)
+	}
+	if last, known := d.lastRefusal(list); known {
+		return last
 	}
 	// What a person asked for stands; but they would wonder why nothing answers.
 	return yes(mcpv1alpha1.ReasonAccepted, workload.Unreached(d.Server))

@@ -4,13 +4,15 @@
 package decide
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/waves"
 )
 
 // upgraded tells of the release that runs. What it says of a server that waits is the same for all of them, and stays so: a wave
 // that moves on writes nothing to those that it has not reached.
-func (d *ServerInput) upgraded() verdict {
+func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 	if d.Deployment == nil {
 		return unknown(mcpv1alpha1.ReasonPending, "there are no pods yet")
 	}
@@ -19,6 +21,9 @@ func (d *ServerInput) upgraded() verdict {
 		return no(mcpv1alpha1.ReasonUpgradeWaiting, "its pods stay as they are until their turn comes: some servers of one namespace are upgraded at a time, "+
 			"and none while one that was upgraded is not available (Upgraded=False/UpgradeFailed); a change of the spec upgrades it at once")
 	case waves.Refused:
+		if last, known := previous(list, mcpv1alpha1.ConditionUpgraded); known && d.Refused == (Refusal{}) {
+			return last // it is being asked again, and there is no answer yet
+		}
 		return no(mcpv1alpha1.ReasonUpgradeFailed, "its pods can't be those of the release that runs, and no other server is upgraded until they can: "+
 			d.Refused.Reason+": "+d.Refused.Message)
 	case waves.Upgrading:

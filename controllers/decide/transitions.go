@@ -27,17 +27,18 @@ type Transition struct {
 }
 
 // Transitions are what became True or False between two states of an object, or is so for another reason now. Where several
-// conditions have one reason, it is told once, in the name of the first. What became True and says nothing more is told where
-// people were told of the contrary, and not beside Ready, which says it of all: thousands of servers that come up, with their
+// conditions have one reason, it is told once, in the name of the first. What became True and says nothing more is not told beside Ready,
+// which says it of all, nor while an object comes up and nothing was wrong with it: thousands of servers that come up, with their
 // tools, would else bring twice as many events, half of which say nothing.
 func Transitions(before, after []metav1.Condition) []Transition {
 	var out []Transition
 	told := map[string]bool{}
 	ready := meta.FindStatusCondition(after, mcpv1alpha1.ConditionReady)
 	all := ready != nil && ready.Status == metav1.ConditionTrue && isNews(meta.FindStatusCondition(before, ready.Type), *ready)
+	comesUp := !works(meta.FindStatusCondition(before, mcpv1alpha1.ConditionReady))
 	for _, c := range after {
 		old := meta.FindStatusCondition(before, c.Type)
-		if c.Type != mcpv1alpha1.ConditionReady && c.Status == metav1.ConditionTrue && c.Message == "" && (all || !wasAWarning(old)) {
+		if c.Type != mcpv1alpha1.ConditionReady && c.Status == metav1.ConditionTrue && c.Message == "" && (all || comesUp && !wasTold(old)) {
 			continue
 		}
 		if c.Status == metav1.ConditionUnknown || onItsWay(c.Reason) || told[c.Reason] || !isNews(old, c) {
@@ -53,8 +54,13 @@ func Transitions(before, after []metav1.Condition) []Transition {
 	return out
 }
 
-// wasAWarning says whether people were told that a condition is False.
-func wasAWarning(old *metav1.Condition) bool {
+// works says whether an object was said to work, or not to: not while it comes up.
+func works(ready *metav1.Condition) bool {
+	return ready != nil && (ready.Status == metav1.ConditionTrue || wasTold(ready))
+}
+
+// wasTold says whether people were told that a condition is False.
+func wasTold(old *metav1.Condition) bool {
 	return old != nil && old.Status == metav1.ConditionFalse && !onItsWay(old.Reason)
 }
 

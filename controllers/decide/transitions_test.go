@@ -38,6 +38,14 @@ func TestTransitions(t *testing.T) {
 			is("Accepted=False/InvalidSpec: x"), is("Accepted=True/Accepted"),
 			[]decide.Transition{{Type: "Accepted", Reason: "Accepted", Note: "Accepted is True"}},
 		},
+		"what is put right by and by, while something else is wrong": {
+			is("Enforced=False/Progressing", "Ready=False/Failing: x"), is("Enforced=True/Enforced", "Ready=False/Failing: x"),
+			[]decide.Transition{{Type: "Enforced", Reason: "Enforced", Note: "Enforced is True"}},
+		},
+		"what was told of a tool that works, and is so no more": {
+			is("Callable=True/Deprecated: since 2.0.0", "Ready=True/Ready"), is("Callable=True/Callable", "Ready=True/Ready"),
+			[]decide.Transition{{Type: "Callable", Reason: "Callable", Note: "Callable is True"}},
+		},
 		"what is put right with all else": {
 			is("Callable=False/Untrusted: x", "Ready=False/Untrusted: x"), is("Callable=True/Callable", "Ready=True/Ready"),
 			[]decide.Transition{{Type: "Ready", Reason: "Ready", Note: "Ready is True"}},

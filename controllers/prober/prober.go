@@ -39,7 +39,7 @@ const (
 	breath = 50 * time.Millisecond
 	// crowded is between answers of a pod from which something is awaited while there is no place left to wait: hundreds of pods
 	// whose servers fail for hours don't keep others from telling that they enforce what is new.
-	crowded = time.Second
+	crowded = Interval / 3
 )
 
 // errWoken says that what a poll waited for may have changed, and that it is to be made anew. It says nothing about the pod.
@@ -217,10 +217,10 @@ func (p *Prober) ask(ctx context.Context, key types.NamespacedName, w *worker, a
 	target, etag := w.seen.Target, w.etag
 	p.mu.Unlock()
 	wait, leave := p.enter(ctx, w, target.Awaited && answered && etag != "")
+	defer leave()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	defer leave()
 	began := p.opts.Clock.Now()
 	attempt, end := p.bounded(ctx, w, wait)
 	answer, err := p.get(attempt, target, etag, wait)
@@ -241,7 +241,7 @@ func (p *Prober) ask(ctx context.Context, key types.NamespacedName, w *worker, a
 }
 
 // enter waits for a place among the attempts, and says how long the pod may hold back its answer: for none where that is not wanted,
-// or no place is left to wait in. Where the context ends first, there is nothing to leave.
+// or no place is left to wait in. The place is to be left, also where the context has ended meanwhile.
 func (p *Prober) enter(ctx context.Context, w *worker, waits bool) (wait time.Duration, leave func()) {
 	w.crowdedOut = false
 	if waits {

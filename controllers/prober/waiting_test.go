@@ -61,9 +61,10 @@ func TestAChangeIsNeverMissed(t *testing.T) {
 // TestPodsThatFailForLongCrowdNobodyOut has more pods that are awaited without an end than there are places to wait in.
 func TestPodsThatFailForLongCrowdNobodyOut(t *testing.T) {
 	var waiting atomic.Int32
-	b := newBench(t, func(w http.ResponseWriter, req *http.Request) {
+	b := newPatientBench(t, patience, func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Query().Get("wait") != "" {
 			waiting.Add(1)
+			defer waiting.Add(-1)
 			<-req.Context().Done()
 			return
 		}
@@ -92,4 +93,29 @@ func TestPodsThatFailForLongCrowdNobodyOut(t *testing.T) {
 	if n := waiting.Load(); n != prober.MaxWaiting {
 		t.Errorf("%d polls wait, want %d", n, prober.MaxWaiting)
 	}
+}
+
+// TestPlacesAreGivenBack has pods come and go while they are asked, and be asked for by others meanwhile: whoever goes leaves his place.
+func TestPlacesAreGivenBack(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, req *http.Request) {
+		answer(w, req, registry.State{PodUID: strings.Trim(req.URL.Path, "/"), Revision: "r1"})
+	})
+	go func() { // nobody else reads the news
+		for {
+			select {
+			case <-b.changes:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	churn := types.NamespacedName{Name: "churn"}
+	gone := prober.Target{UID: "u1", Pod: "pod-u1"} // it has no address, so that an attempt takes no time
+	for range 60_000 {
+		b.Watch(churn, []prober.Target{gone})
+		runtime.Gosched()
+		b.Watch(churn, nil)
+	}
+	b.Watch(files, []prober.Target{target("good")})
+	b.await("a pod that comes last", func() bool { return b.Observe(files)[0].State != nil })
 }

@@ -4,5 +4,5 @@
 // Package triggers says what makes which reconciler look again, and when: what an event of an object is about, which changes of it
 // are none of a reconciler's business, how long what comes in numbers is gathered, and what happens outside of the cluster's objects.
 //
-// It owns that nothing is missed and nothing done thousands of times over. It reads nothing but names, and must not import controllers.
+// It owns that nothing is missed and nothing done thousands of times over. It lists names and writes nothing, and must not import controllers.
 package triggers
