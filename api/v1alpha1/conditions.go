@@ -49,7 +49,7 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonLagging: some dispatchers still enforce an older document; the message names at most five.
 	ReasonLagging = "Lagging"
-	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, what it would govern is denied.
+	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, every request is denied.
 	ReasonRuleSetNotFound = "RuleSetNotFound"
 	// ReasonRuleSetInvalid: a RuleSet that governs this does not compile; until it does, what it governs is denied.
 	ReasonRuleSetInvalid = "RuleSetInvalid"

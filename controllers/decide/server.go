@@ -109,7 +109,7 @@ func (d *ServerInput) accepted(list []metav1.Condition) verdict {
 	}
 	if len(d.MissingRuleSets) > 0 {
 		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(
-			"spec.ruleSets names %s, which do not exist in this namespace; every call that they would govern is denied until they do", atMost(d.MissingRuleSets)))
+			"spec.ruleSets names %s, which do not exist in this namespace; what they would govern is not known, so that every request is denied until they do", atMost(d.MissingRuleSets)))
 	}
 	if reason, message := d.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
 		return no(reason, message)

@@ -29,7 +29,7 @@ type Compiled struct {
 	rules  []compiledRule
 	broken string
 	// anyMethod is set where one of the set's methods has no method's name: nobody knows what was meant, so that the set,
-	// which is broken, denies every method.
+	// which is broken, denies every method (AnyMethod).
 	anyMethod bool
 }
 

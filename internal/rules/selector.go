@@ -13,6 +13,10 @@ import (
 // methodCall is the method that sets govern when they name none, and the only one that carries a tool.
 const methodCall = "tools/call"
 
+// AnyMethod are the methods of a set of which nobody knows what it governs: one that is missing. It denies whatever clients ask for.
+// tools/call is there for dispatchers that don't know yet what a name means that is no method's.
+func AnyMethod() []string { return []string{"*", methodCall} }
+
 // glob is a tool's name, or a pattern for it: * is any run of characters, ? is one.
 type glob string
 

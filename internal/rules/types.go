@@ -79,7 +79,7 @@ type Set struct {
 	Format      Format        `json:"format"`
 	Tools       *ToolSelector `json:"tools,omitempty"`      // absent: every tool
 	Callers     *Callers      `json:"callers,omitempty"`    // absent: every caller
-	Methods     []string      `json:"methods,omitempty"`    // absent: tools/call
+	Methods     []string      `json:"methods,omitempty"`    // absent: tools/call; AnyMethod for every one
 	Reach       Reach         `json:"reach,omitempty"`      // absent: the whole server
 	ToolScoped  []string      `json:"toolScoped,omitempty"` // tools that name the set themselves
 	Rules       []Rule        `json:"rules,omitempty"`

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"toolgate.dev/toolgate/internal/render/rendertest"
-
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/document"
+	"toolgate.dev/toolgate/internal/render/rendertest"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 func TestDocuments(t *testing.T) {
@@ -41,6 +43,43 @@ func TestDocuments(t *testing.T) {
 			}
 			rendertest.Golden(t, name+".registry.json", append(pretty, '\n'))
 		})
+	}
+}
+
+// TestASetThatIsNotThereDeniesWhateverItMayHaveGoverned: nobody knows which methods it had.
+func TestASetThatIsNotThereDeniesWhateverItMayHaveGoverned(t *testing.T) {
+	s := rendertest.Stdio()
+	s.Spec.RuleSets = []string{"of-the-server"}
+	tools := []mcpv1alpha1.MCPTool{{Spec: mcpv1alpha1.MCPToolSpec{ToolName: "a", RuleSets: []string{"of-a-tool"}}}}
+	doc := rendertest.Must(document.Render(document.Input{Server: s, Tools: tools}))
+	data, _, err := doc.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded := rendertest.Must(registry.Decode(data))
+	governs := map[string][]string{}
+	for _, set := range decoded.RuleSets {
+		compiled, _ := rules.Compile(set)
+		if compiled.Broken() != set.Broken {
+			t.Errorf("set %s is broken because %q, want %q", set.Name, compiled.Broken(), set.Broken)
+		}
+		for _, method := range []string{"tools/call", "tools/list", "resources/read", "prompts/get", "completion/complete", "acme/reindex"} {
+			for _, tool := range []string{"a", "b"} {
+				if compiled.Governs(rules.ToolInfo{Name: tool}, method) {
+					governs[set.Name] = append(governs[set.Name], method+" "+tool)
+				}
+			}
+		}
+	}
+	want := map[string][]string{
+		"of-a-tool": {"tools/call a"},
+		"of-the-server": {
+			"tools/call a", "tools/call b", "tools/list a", "tools/list b", "resources/read a", "resources/read b", "prompts/get a", "prompts/get b",
+			"completion/complete a", "completion/complete b", "acme/reindex a", "acme/reindex b",
+		},
+	}
+	if diff := cmp.Diff(want, governs); diff != "" {
+		t.Errorf("what the missing sets govern (-want +got):\n%s", diff)
 	}
 }
 

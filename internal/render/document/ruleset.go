@@ -133,7 +133,10 @@ func ruleSets(in Input) []rules.Set {
 			Broken:     fmt.Sprintf("RuleSet %s does not exist in namespace %s", name, in.Server.Namespace),
 			ToolScoped: namedBy(name, in.Tools),
 		}
-		if !slices.Contains(in.Server.Spec.RuleSets, name) {
+		if slices.Contains(in.Server.Spec.RuleSets, name) {
+			// What it governed, or will, nobody knows.
+			set.Methods = rules.AnyMethod()
+		} else {
 			set.Reach = rules.ReachTools
 		}
 		out = append(out, set)
