@@ -58,6 +58,6 @@ Connect a client of your own:
 Look round:
   kubectl -n $ns describe mcpserver everything      kubectl explain mcpserver.spec.trust
 Take it all down:
-  make demo-down
+  make demo-down$([[ $CLUSTER == current ]] && echo " CLUSTER=current")
 The demo took $((SECONDS - begin)) s.
 EOT
