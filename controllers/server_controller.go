@@ -66,7 +66,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, err
 	}
 	result := reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}
-	if refused != (decide.Refusal{}) {
+	if refused != (decide.Refusal{}) && (result.RequeueAfter == 0 || result.RequeueAfter > refusedRetry) {
 		result.RequeueAfter = refusedRetry
 	}
 	return result, nil

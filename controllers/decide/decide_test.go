@@ -162,6 +162,45 @@ func TestServerConditions(t *testing.T) {
 			in.DocumentStale = true
 			in.Server.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"}}
 		}, map[string]string{"Enforced": "False/Progressing", "Ready": "True/Progressing"}},
+		"the document is behind for longer than it should be": {func(in *decide.ServerInput) {
+			in.DocumentStale = true
+			in.Server.Status.Conditions = is("Ready=True/Ready", "Enforced=False/Progressing")
+			in.Server.Status.Conditions[1].LastTransitionTime = metav1.NewTime(now.Add(-decide.Grace))
+		}, map[string]string{"Enforced": "False/Lagging", "Ready": "False/Lagging"}},
+		"a dispatcher has become silent with the current document": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Healthy=True/Healthy")
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
+		}, map[string]string{"Healthy": "Unknown/DispatcherUnreachable", "Ready": "False/DispatcherUnreachable"}},
+		"a dispatcher has missed an answer": {func(in *decide.ServerInput) {
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-time.Second)
+		}, map[string]string{"Healthy": "True/Healthy", "Ready": "True/Ready"}},
+		"a pod that serves has never answered": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Healthy=True/Healthy")
+			in.Pods = []decide.Pod{pod("a", silent)}
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
+		}, map[string]string{"Healthy": "Unknown/DispatcherUnreachable"}},
+		"a pod that comes up does not answer yet": {func(in *decide.ServerInput) {
+			in.Pods = []decide.Pod{pod("a", silent, notReady, func(p *decide.Pod) { p.Status.PodIP = "10.0.0.1" })}
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
+		}, map[string]string{"Healthy": "Unknown/Pending"}},
+		"all pods are gone": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Healthy=True/Healthy")
+			in.Pods = nil
+		}, map[string]string{"Healthy": "Unknown/Pending"}},
+		"the only pod waits for a node": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Healthy=True/Healthy")
+			in.Pods = []decide.Pod{pod("a", silent, notReady)}
+		}, map[string]string{"Healthy": "Unknown/Pending"}},
+		"the NetworkPolicy of a server with a port may be somebody else's": {func(in *decide.ServerInput) {
+			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
+			in.Refused = decide.Refusal{Reason: "NameConflict", Message: "x"}
+		}, map[string]string{"Accepted": "False/NameConflict", "Protected": "Unknown/NameConflict"}},
+		"the NetworkPolicy was refused, and there is no answer since": {func(in *decide.ServerInput) {
+			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
+			in.Unanswered, in.Server.Status.Conditions = true, is("Accepted=False/NameConflict: x")
+		}, map[string]string{"Protected": "Unknown/NameConflict"}},
+		"a server with a port": {func(in *decide.ServerInput) { in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP },
+			map[string]string{"Protected": "True/Guarded"}},
 		"no pod serves, so nobody enforces anything": {func(in *decide.ServerInput) { in.Pods = nil },
 			map[string]string{"Enforced": "Unknown/Pending"}},
 		"the first document is on its way": {func(in *decide.ServerInput) { in.DocumentStale = true },

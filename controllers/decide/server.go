@@ -69,7 +69,7 @@ func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
 	c.set(mcpv1alpha1.ConditionDiscovered, in.discovered(c.list))
 	c.set(mcpv1alpha1.ConditionHealthy, in.healthy(c.list))
 	c.set(mcpv1alpha1.ConditionEnforced, in.enforced(c.list))
-	c.set(mcpv1alpha1.ConditionProtected, in.protected())
+	c.set(mcpv1alpha1.ConditionProtected, in.protected(c.list))
 	c.set(mcpv1alpha1.ConditionUpgraded, in.upgraded(c.list))
 	c.set(mcpv1alpha1.ConditionReady, ready(c.list,
 		mcpv1alpha1.ConditionAccepted, mcpv1alpha1.ConditionAvailable, mcpv1alpha1.ConditionDiscovered,
@@ -92,8 +92,8 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	}
 	sooner(graceEnds(list))
 	d.keysMissing(sooner)
-	for _, p := range d.serving() {
-		if p.Seen.Err != "" && !d.inForce(p) {
+	for _, p := range d.judged() {
+		if p.Seen.Err != "" {
 			sooner(p.Seen.FailingSince.Add(Unreachable))
 		}
 	}

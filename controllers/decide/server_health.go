@@ -52,13 +52,33 @@ func (d *ServerInput) healthy(list []metav1.Condition) verdict {
 			return no(reason, message)
 		}
 	}
+	if p := firstOf(pods, d.gone); p != nil {
+		// What it said last is not what is.
+		return unknown(mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err))
+	}
 	if healthy > 0 && healthy == len(pods) {
 		return yes(mcpv1alpha1.ReasonHealthy, "")
 	}
-	if last, known := previous(list, mcpv1alpha1.ConditionHealthy); known && !allAnswered(pods) {
+	if last, known := previous(list, mcpv1alpha1.ConditionHealthy); known && firstOf(pods, (*Pod).unasked) != nil {
+		// A manager that has just started knows no better.
 		return last
 	}
+	if len(pods) == 0 {
+		return unknown(mcpv1alpha1.ReasonPending, "there is no pod that could be asked")
+	}
 	return unknown(mcpv1alpha1.ReasonPending, "the server has not been probed yet")
+}
+
+// gone says that a pod which serves, or did answer, has not answered for so long that nothing is known of it.
+func (d *ServerInput) gone(p *Pod) bool {
+	return p.Seen.Err != "" && (p.Serves() || p.Seen.State != nil) && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
+}
+
+func firstOf(pods []*Pod, is func(*Pod) bool) *Pod {
+	if i := slices.IndexFunc(pods, is); i >= 0 {
+		return pods[i]
+	}
+	return nil
 }
 
 func unhealthyReason(s *registry.State) string {
@@ -73,10 +93,6 @@ func unhealthyMessage(s *registry.State) string {
 		return s.Health.Message
 	}
 	return withStderr(s.Upstream)
-}
-
-func allAnswered(pods []*Pod) bool {
-	return len(pods) > 0 && !slices.ContainsFunc(pods, func(p *Pod) bool { return p.Seen.State == nil })
 }
 
 // health tells of the last change; the running figures are metrics, and writing them would be a write for each probe.
@@ -118,7 +134,7 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 		return no(d.DocumentError.Reason, d.DocumentError.Message)
 	}
 	if d.Document == "" || d.DocumentStale {
-		return no(mcpv1alpha1.ReasonProgressing, "the newest registry document has not been written yet")
+		return late(meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced), d.Now, "the newest registry document has not been written yet")
 	}
 	if forged := d.forged(); forged != (Refusal{}) {
 		return no(forged.Reason, forged.Message)

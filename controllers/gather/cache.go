@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +29,8 @@ import (
 // Namespaces limits the kinds to these; none means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{render.LabelManagedBy: render.ManagedBy})
+	// What runs is found by the label that puts it behind the Service: a pod without any other one serves all the same.
+	running := runs()
 	child := cache.ByObject{Label: ours, Transform: reduced(applied.NewMemory())}
 	opts := cache.Options{
 		DefaultTransform: withoutNotes,
@@ -38,8 +41,8 @@ func CacheOptions(namespaces []string) cache.Options {
 			&corev1.ConfigMap{}:             child,
 			&networkingv1.NetworkPolicy{}:   child,
 			&policyv1.PodDisruptionBudget{}: child,
-			replicaSet():                    {Label: ours, Transform: owner},
-			&corev1.Pod{}:                   {Label: ours, Transform: pod},
+			replicaSet():                    {Label: running, Transform: owner},
+			&corev1.Pod{}:                   {Label: running, Transform: pod},
 			&mcpv1alpha1.MCPTool{}:          {Transform: toolOwnership},
 		},
 	}
@@ -53,6 +56,14 @@ func CacheOptions(namespaces []string) cache.Options {
 }
 
 // replicaSet is read for its owner alone.
+func runs() labels.Selector {
+	requirement, err := labels.NewRequirement(render.LabelServer, selection.Exists, nil)
+	if err != nil {
+		panic("gather: the name of a label: " + err.Error()) // it is a constant
+	}
+	return labels.NewSelector().Add(*requirement)
+}
+
 func replicaSet() *metav1.PartialObjectMetadata {
 	rs := &metav1.PartialObjectMetadata{}
 	rs.SetGroupVersionKind(schema.GroupVersionKind{Group: appsv1.GroupName, Version: "v1", Kind: "ReplicaSet"})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"toolgate.dev/toolgate/controllers/gather"
@@ -79,4 +80,22 @@ func kept(t *testing.T, o client.Object) any {
 	}
 	t.Fatal("pods are not cached")
 	return nil
+}
+
+// TestWhatRunsIsSeenByTheLabelThatServes takes the labels off that others go by: the Service does not.
+func TestWhatRunsIsSeenByTheLabelThatServes(t *testing.T) {
+	serves := labels.Set{render.LabelServer: "files"}
+	seen := 0
+	for kind, by := range gather.CacheOptions(nil).ByObject {
+		switch kind.(type) {
+		case *corev1.Pod, *metav1.PartialObjectMetadata:
+			seen++
+			if !by.Label.Matches(serves) || by.Label.Matches(labels.Set{render.LabelManagedBy: render.ManagedBy}) {
+				t.Errorf("%T is selected by %s", kind, by.Label)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d kinds of what runs are cached", seen)
+	}
 }

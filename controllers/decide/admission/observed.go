@@ -4,6 +4,7 @@
 package admission
 
 import (
+	"bytes"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,8 +14,9 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// observed shows a definition, as far as MaxShown… go: the digest covers the whole of it; this is for reading. One that is shown already stays as it is: the API server gives schemas back with their
-// members in another order, and comparing them would write for ever.
+// observed shows a definition, as far as MaxShown… go: the digest covers the whole of it; this is for reading. One that is shown
+// already stays as it is: the API server gives schemas back with their members in another order, and comparing them would
+// write for ever.
 func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, variants int) *mcpv1alpha1.ObservedTool {
 	if last != nil && last.Digest == def.Digest {
 		last.Variants = int32(variants)
@@ -51,7 +53,9 @@ func shown(out *mcpv1alpha1.ObservedTool, member string, raw []byte) *runtime.Ra
 		out.SchemaOmitted = append(out.SchemaOmitted, member)
 		return nil
 	default:
-		return &runtime.RawExtension{Raw: raw}
+		// A copy: a client that decodes the API server's answer into the object writes over these bytes, and the definition is what
+		// tools are judged by.
+		return &runtime.RawExtension{Raw: bytes.Clone(raw)}
 	}
 }
 
