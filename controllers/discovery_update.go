@@ -67,8 +67,6 @@ func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, dupli
 			}
 		}
 		want := decide.Tool(in)
-		// The cache keeps a part of the managed fields, which must not take the place of the whole.
-		in.Tool.ManagedFields = nil
 		if err := r.Status.Tool(ctx, in.Tool, want); err != nil {
 			return fmt.Errorf("MCPTool %s: %w", t.Name, err)
 		}

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -136,6 +137,41 @@ var _ = Describe("A manager, driven by watches", func() {
 		}).Should(Succeed())
 		becomes("files", "Enforced", "True/Enforced", pod)
 		Eventually(func() string { return condition(w.getTool("files.delete-file").Status.Conditions, "Callable") }).Should(Equal("True/Callable"))
+	})
+
+	It("says again what is so where somebody else has written a status", func() {
+		rs := &mcpv1alpha1.RuleSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "safe"},
+			Spec:       mcpv1alpha1.RuleSetSpec{Type: mcpv1alpha1.RuleSetPolicy, Rules: []mcpv1alpha1.Rule{{Name: "no-root", Action: mcpv1alpha1.ActionReject, Message: "no", When: "false"}}},
+		}
+		w.create(rs)
+		w.create(w.server("files"))
+		deployed("files")
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		becomes("files", "Ready", "True/Ready", pod)
+		told := func(o client.Object) []metav1.Condition {
+			GinkgoHelper()
+			Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+			switch o := o.(type) {
+			case *mcpv1alpha1.MCPServer:
+				return o.Status.Conditions
+			case *mcpv1alpha1.MCPTool:
+				return o.Status.Conditions
+			default:
+				return o.(*mcpv1alpha1.RuleSet).Status.Conditions
+			}
+		}
+		for o, kind := range map[client.Object]string{w.getServer("files"): "Ready", w.getTool("files.read-file"): "Callable", rs: "Accepted"} {
+			Eventually(func() string { return condition(told(o), kind) }).Should(HavePrefix("True/"), "%T", o)
+			was := condition(told(o), kind)
+			for how, patch := range map[string]string{
+				"emptied": `[{"op":"remove","path":"/status"}]`,
+				"told":    `[{"op":"replace","path":"/status/conditions","value":[{"type":"` + kind + `","status":"False","reason":"Lie","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}]`,
+			} {
+				Expect(kubectl.Status().Patch(w.ctx, o, client.RawPatch(types.JSONPatchType, []byte(patch)), client.FieldOwner("somebody"))).To(Succeed(), "%T %s", o, how)
+				Eventually(func() string { return condition(told(o), kind) }).Should(Equal(was), "%T %s", o, how)
+			}
+		}
 	})
 
 	It("writes nothing at rest with many servers, and nothing when it starts anew", func() {

@@ -202,7 +202,7 @@ func addRecorder(mgr ctrl.Manager) (*recorder.Recorder, error) {
 
 func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 	return r.aroundServer(ctrl.NewControllerManagedBy(mgr).Named("server").WithOptions(o)).
-		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(triggers.SpecChanged(), triggers.Resynced()))).
+		For(&mcpv1alpha1.MCPServer{}, builder.WithPredicates(predicate.Or(triggers.SpecChanged(), triggers.Resynced(), triggers.Meddled()))).
 		Owns(&appsv1.Deployment{}, changed).
 		Owns(&corev1.Service{}, changed).
 		Owns(&corev1.ServiceAccount{}, changed).
@@ -255,7 +255,7 @@ func (r *Reconcilers) addIndex(mgr ctrl.Manager, o controller.Options) error {
 func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
 	all := triggers.Gathered(triggers.AllRuleSets(r.RuleSet.Gather))
 	return ctrl.NewControllerManagedBy(mgr).Named("ruleset").WithOptions(o).
-		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, triggers.Resynced()))).
+		For(&mcpv1alpha1.RuleSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, triggers.Resynced(), triggers.Meddled()))).
 		Watches(&mcpv1alpha1.MCPServer{}, all, builder.WithPredicates(triggers.SpecChanged())).
 		Watches(&mcpv1alpha1.MCPTool{}, all, changed).
 		Watches(&corev1.ConfigMap{}, all, changed).

@@ -82,7 +82,7 @@ func reduced(memory *applied.Memory) toolscache.TransformFunc {
 // of all that they have applied. A write of a status leaves both as they are.
 func withoutNotes(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(nil)
+		m.SetManagedFields(applied.StatusMarks(m.GetManagedFields()))
 		m.SetAnnotations(nil)
 	}
 	return o, nil
@@ -91,7 +91,7 @@ func withoutNotes(o any) (any, error) {
 // toolOwnership keeps of the managed fields of a tool whether a person has a word in it, which is all that they are asked for.
 func toolOwnership(o any) (any, error) {
 	if t, ok := o.(*mcpv1alpha1.MCPTool); ok {
-		t.ManagedFields, t.Annotations = render.PeoplesFields(t), nil
+		t.ManagedFields, t.Annotations = append(applied.StatusMarks(t.ManagedFields), render.PeoplesFields(t)...), nil
 	}
 	return o, nil
 }

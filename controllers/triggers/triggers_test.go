@@ -32,6 +32,11 @@ func tool(edit func(*mcpv1alpha1.MCPTool)) *mcpv1alpha1.MCPTool {
 	return t
 }
 
+// meddle is what is on record once somebody has written a status.
+func meddle(t *mcpv1alpha1.MCPTool) {
+	t.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{}`)}}
+}
+
 func pod(edit func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "files-1", ResourceVersion: "1", Labels: map[string]string{render.LabelServer: "files"}}}
 	edit(p)
@@ -56,18 +61,21 @@ func TestPredicates(t *testing.T) {
 		"a tool that a person has a word in now": {triggers.ToolTouched(), oldTool, tool(func(t *mcpv1alpha1.MCPTool) {
 			t.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:hints":{}}}`)}}
 		}), true},
-		"the touch of a pod":           {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Annotations = map[string]string{"touched": "now"} }), false},
-		"a pod's status":               {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), true},
-		"a pod's label that is gone":   {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Labels = nil }), true},
-		"a pod that ends":              {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }), true},
-		"a ReplicaSet that is changed": {triggers.CameOrWent(), oldPod, oldPod, false},
-		"a resync":                     {triggers.Resynced(), oldPod, oldPod, true},
-		"no resync":                    {triggers.Resynced(), oldPod, pod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
-		"the index":                    {triggers.OnlyIndex(), configMap(render.IndexName), configMap(render.IndexName), true},
-		"a shard of it":                {triggers.OnlyIndex(), configMap(render.IndexName + ".3"), configMap(render.IndexName + ".3"), true},
-		"another ConfigMap":            {triggers.OnlyIndex(), configMap("files.registry"), configMap("files.registry"), false},
-		"labels, by which sets select": {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Labels = map[string]string{"team": "a"} }), true},
-		"a status":                     {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
+		"a tool's status that somebody else wrote": {triggers.ToolTouched(), oldTool, tool(meddle), true},
+		"a status that somebody else wrote":        {triggers.Meddled(), oldTool, tool(meddle), true},
+		"a status that we wrote":                   {triggers.Meddled(), oldTool, tool(func(t *mcpv1alpha1.MCPTool) { t.Status.ObservedGeneration = 1 }), false},
+		"the touch of a pod":                       {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Annotations = map[string]string{"touched": "now"} }), false},
+		"a pod's status":                           {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), true},
+		"a pod's label that is gone":               {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Labels = nil }), true},
+		"a pod that ends":                          {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }), true},
+		"a ReplicaSet that is changed":             {triggers.CameOrWent(), oldPod, oldPod, false},
+		"a resync":                                 {triggers.Resynced(), oldPod, oldPod, true},
+		"no resync":                                {triggers.Resynced(), oldPod, pod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
+		"the index":                                {triggers.OnlyIndex(), configMap(render.IndexName), configMap(render.IndexName), true},
+		"a shard of it":                            {triggers.OnlyIndex(), configMap(render.IndexName + ".3"), configMap(render.IndexName + ".3"), true},
+		"another ConfigMap":                        {triggers.OnlyIndex(), configMap("files.registry"), configMap("files.registry"), false},
+		"labels, by which sets select":             {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Labels = map[string]string{"team": "a"} }), true},
+		"a status":                                 {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.predicate.Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.now}); got != tc.want {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/index"
@@ -158,6 +159,15 @@ func Resynced() predicate.Predicate {
 	}
 }
 
+// Meddled passes a status that somebody else has written: what it says now may not be so.
+func Meddled() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return applied.Meddled(e.ObjectOld, e.ObjectNew) },
+	}
+}
+
 // ToolTouched passes what discovery must answer, and not what it wrote itself.
 func ToolTouched() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -165,7 +175,8 @@ func ToolTouched() predicate.Predicate {
 		return before.Generation != after.Generation ||
 			!maps.Equal(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
-			render.OwnedByPeople(before) != render.OwnedByPeople(after)
+			render.OwnedByPeople(before) != render.OwnedByPeople(after) ||
+			applied.Meddled(before, after)
 	}}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/render"
 )
 
 // StatusWriter writes a status once, only when it changed, and tells of transitions after it was written.
@@ -66,7 +67,9 @@ func write[S any](ctx context.Context, w *StatusWriter, of statusOf[S], want S) 
 	}
 	before := *of.current
 	*of.current = want
-	if err := w.Client.Status().Update(ctx, of.object); err != nil {
+	// The cache keeps marks in place of the managed fields, which must not take the place of these.
+	of.object.SetManagedFields(nil)
+	if err := w.Client.Status().Update(ctx, of.object, client.FieldOwner(render.FieldOwner)); err != nil {
 		return fmt.Errorf("writing status: %w", err)
 	}
 	news := decide.Transitions(of.conditions(&before), of.conditions(of.current))
