@@ -51,7 +51,10 @@ type discovery struct {
 	revisions, live []string
 	// replicas that the Deployment asks for; nil while there is none.
 	replicas *int32
-	// broken are the sets of the server's document that deny what they govern.
+	// held is the server's document as it is written; refused is why it is not the one that is asked for.
+	held    library.Held
+	refused decide.Refusal
+	// broken are the sets of the document that is asked for that deny what they govern.
 	broken []*rules.Compiled
 }
 
@@ -78,7 +81,7 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 		}
 	}
 	if d.server != nil {
-		if d.broken, err = r.brokenSets(ctx, d, tools); err != nil {
+		if err := r.document(ctx, d, tools); err != nil {
 			return reconcile.Result{}, errors.Join(failed, err)
 		}
 	}
@@ -121,15 +124,14 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 		return nil, err
 	}
 	d.replicas = decide.Replicas(deployment)
-	held, err := r.Gather.Written(ctx, d.server, r.Library)
-	if err != nil {
+	if d.held, err = r.Gather.Written(ctx, d.server, r.Library); err != nil {
 		return nil, err
 	}
 	current, err := render.Revision(d.server)
 	if err != nil {
 		return nil, err
 	}
-	r.Gather.Prober.Watch(key, r.targets(d.server, pods, held)) //nolint:contextcheck // polling outlives this reconcile
+	r.Gather.Prober.Watch(key, r.targets(d.server, pods, d.held)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
 	d.revisions = gather.RevisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)
@@ -181,15 +183,23 @@ func (d *discovery) trustEnds(now time.Time) time.Duration {
 	return until(d.server.Spec.Trust.ExpiresAt.Time, now)
 }
 
-// brokenSets are the sets of the server's document that deny what they govern.
-func (r *DiscoveryReconciler) brokenSets(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) ([]*rules.Compiled, error) {
+// document looks at the document that the server's objects ask for: which of its sets deny what they govern, and why dispatchers
+// don't have it.
+func (r *DiscoveryReconciler) document(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) error {
 	sets, err := r.Gather.RuleSets(ctx, d.key.Namespace)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	doc, err := r.Library.Document(document.Input{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions, Replicas: d.replicas})
-	if err != nil {
-		return nil, err
+	if d.refused, err = writes.Classify(err); err != nil || d.refused != (decide.Refusal{}) {
+		return err
 	}
-	return doc.BrokenSets(), nil
+	d.broken = doc.BrokenSets()
+	if d.refused = doc.Refused(); d.refused == (decide.Refusal{}) {
+		d.refused = r.Library.Refused(d.key)
+	}
+	if why := render.Invalid(d.server); why != "" && !doc.Is(d.held) {
+		d.refused = decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: why}
+	}
+	return nil
 }

@@ -49,7 +49,8 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		return reconcile.Result{}, err
 	}
 	held, refused, err := r.write(ctx, in, pods)
-	if r.Library.Refuse(client.ObjectKeyFromObject(s), refused) {
+	// An attempt without an answer says nothing of what was refused before.
+	if err == nil && r.Library.Refuse(client.ObjectKeyFromObject(s), refused) {
 		r.Changed(s)
 	}
 	if err != nil || held.Digest == "" {
@@ -73,10 +74,7 @@ func (r *RegistryReconciler) write(ctx context.Context, in document.Input, pods 
 		return library.Held{}, refused, err
 	}
 	held := r.Library.Read(client.ObjectKeyFromObject(in.Server), files, files.Load)
-	if large := newest.TooLarge(); large != nil {
-		return held, decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}, nil
-	}
-	return held, decide.Refusal{}, nil
+	return held, newest.Refused(), nil
 }
 
 // next gives the files as they should be, and the document that they are made of.

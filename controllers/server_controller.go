@@ -118,19 +118,30 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 		return in, err
 	}
 	in.Tools, in.MissingRuleSets = asked.Tools, document.MissingRuleSets(s, nil, names(asked.RuleSets))
-	held, err := r.Gather.Written(ctx, s, r.Library)
-	if err != nil || held.Digest == "" {
-		return in, err
+	return in, r.document(ctx, &in, asked)
+}
+
+// document says which document there is, and whether it is the one that is asked for. That one can't be written, or denies
+// everything, is seen here too: a manager that has just started remembers nothing of it.
+func (r *ServerReconciler) document(ctx context.Context, in *decide.ServerInput, asked document.Input) error {
+	held, err := r.Gather.Written(ctx, in.Server, r.Library)
+	if err != nil {
+		return err
 	}
 	in.Document, in.Piece, in.PieceClosed = held.Digest, held.Piece, held.Closed
-	if refused == (decide.Refusal{}) {
-		newest, err := r.Library.Document(asked)
-		if err != nil {
-			return in, err
-		}
-		in.DocumentStale = !newest.Is(held)
+	newest, err := r.Library.Document(asked)
+	refused, err := writes.Classify(err)
+	switch {
+	case err != nil:
+		return err
+	case refused != (decide.Refusal{}):
+		in.DocumentError = refused
+		return nil
+	case in.DocumentError == (decide.Refusal{}) && in.Refused.Reason != mcpv1alpha1.ReasonInvalidSpec:
+		in.DocumentError = newest.Refused()
 	}
-	return in, nil
+	in.DocumentStale = !newest.Is(held)
+	return nil
 }
 
 func names(sets []mcpv1alpha1.RuleSet) map[string]bool {

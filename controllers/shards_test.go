@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
@@ -187,6 +188,9 @@ var _ = Describe("A registry document in shards", func() {
 		Expect(condition(s.Status.Conditions, "Enforced")).To(Equal("False/RegistryTooLarge"))
 		Expect(message(s.Status.Conditions, "Enforced")).To(And(ContainSubstring("RuleSets: 1) does not fit"), ContainSubstring("every call is refused until it fits")))
 		Expect(condition(w.getRuleSet("huge").Status.Conditions, "Enforced")).To(HavePrefix("False/"))
+		tool := w.getTool("files.read-file")
+		Expect(condition(tool.Status.Conditions, "Callable")).To(Equal("False/RegistryTooLarge"))
+		Expect(message(tool.Status.Conditions, "Callable")).To(ContainSubstring("shorten rules, or split the server"))
 		closed := w.decoded("files")
 		Expect(closed.Policy.Expose).To(Equal(registry.Expose{}))
 		Expect(closed.Revisions).To(HaveLen(1))
@@ -196,12 +200,23 @@ var _ = Describe("A registry document in shards", func() {
 		objects("files")
 		count := w.writes.count()
 		w.restart()
+		By("saying so also where the server is looked at before its document")
+		w.seen()
+		w.polled()
+		for range 2 {
+			_, err := reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request("files"))
+			Expect(err).NotTo(HaveOccurred())
+			_, err = w.Discovery.Reconcile(w.ctx, w.request("files"))
+			Expect(err).NotTo(HaveOccurred())
+			w.polled()
+		}
 		w.settle()
 		Expect(w.writes.since(count)).To(BeEmpty())
 		change(w, huge, func(rs *mcpv1alpha1.RuleSet) { rs.Spec.Rules = rs.Spec.Rules[:30] })
 		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
 		Expect(w.decoded("files").RuleSets).To(HaveLen(1))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
 	})
 })
 

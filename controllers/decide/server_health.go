@@ -133,6 +133,9 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if d.DocumentError != (Refusal{}) {
 		return no(d.DocumentError.Reason, d.DocumentError.Message)
 	}
+	if d.Refused.Reason == mcpv1alpha1.ReasonInvalidSpec && (d.Document == "" || d.DocumentStale) {
+		return no(d.Refused.Reason, "the last document, if there is any, stays in force until the spec is mended: "+d.Refused.Message)
+	}
 	if d.Document == "" || d.DocumentStale {
 		return late(meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced), d.Now, "the newest registry document has not been written yet")
 	}

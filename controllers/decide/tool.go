@@ -31,6 +31,8 @@ type ToolInput struct {
 	Duplicate render.Fault
 	// Broken are the sets of the server's document that deny what they govern.
 	Broken []*rules.Compiled
+	// DocumentError is why the server's document is not the one that was asked for.
+	DocumentError Refusal
 	// Definitions are judged once for all servers.
 	Definitions *Definitions
 }
@@ -174,6 +176,9 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	if r := meta.FindStatusCondition(list, mcpv1alpha1.ConditionRegistered); r.Status != metav1.ConditionTrue {
 		return no(r.Reason, r.Message)
 	}
+	if d.DocumentError.Reason == mcpv1alpha1.ReasonRegistryTooLarge {
+		return no(d.DocumentError.Reason, d.DocumentError.Message)
+	}
 	if d.Server.Spec.Expose.Tools == mcpv1alpha1.Deny {
 		return no(mcpv1alpha1.ReasonNotExposed, "spec.expose.tools of the server is Deny")
 	}
@@ -186,6 +191,9 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	if reason, message := d.gated(v); reason != "" {
 		return no(reason, message)
 	}
+	if e := d.DocumentError; e != (Refusal{}) && !wasCallable(list) {
+		return no(e.Reason, "what lets it through is in no document of MCPServer "+d.Server.Name+" yet: "+e.Message)
+	}
 	available := meta.FindStatusCondition(d.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
 	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
 		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
@@ -194,6 +202,12 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 		return yes(mcpv1alpha1.ReasonDeprecated, text)
 	}
 	return yes(mcpv1alpha1.ReasonCallable, "")
+}
+
+// wasCallable says whether nothing but the server's pods was in the way of a tool before, so that the last document lets it through.
+func wasCallable(list []metav1.Condition) bool {
+	last, known := previous(list, mcpv1alpha1.ConditionCallable)
+	return known && (last.status == metav1.ConditionTrue || last.reason == mcpv1alpha1.ReasonServerNotReady)
 }
 
 // deprecated says since when a tool should not be used any more; "" where it may be.

@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
@@ -44,8 +46,19 @@ type rendering struct {
 	err    error
 }
 
+// UnwritableError says that the objects of a server ask for a document that no dispatcher would read: a field has a value that only
+// another release knows, as after going back to an older one.
+type UnwritableError struct{ err error }
+
+func (e *UnwritableError) Error() string {
+	return fmt.Sprintf("no registry document can be made of the spec, so that the last one, if there is any, stays in force: %s; give the field a value that this release of Toolgate knows, or run one that knows it",
+		strings.ReplaceAll(e.err.Error(), "\n", "; "))
+}
+
+func (e *UnwritableError) Unwrap() error { return e.err }
+
 // Document renders what the objects of a server ask for. Of each server the last one is remembered, because one change wakes
-// several reconcilers that each need it. in.Broken is filled in here.
+// several reconcilers that each need it. in.Broken is filled in here. It gives an *UnwritableError where there can be none.
 func (l *Library) Document(in document.Input) (*Document, error) {
 	inputs, err := inputsOf(in)
 	if err != nil {
@@ -63,12 +76,12 @@ func (l *Library) Document(in document.Input) (*Document, error) {
 		in.Broken = l.broken(in.RuleSets)
 		doc, err := document.Render(in)
 		if err != nil {
-			asked.err = fmt.Errorf("rendering the registry document: %w", err)
+			asked.err = &UnwritableError{err}
 			return
 		}
 		plan, err := shard.NewPlan(doc)
 		if err != nil {
-			asked.err = err
+			asked.err = &UnwritableError{err}
 			return
 		}
 		asked.doc = &Document{doc: doc, plan: plan}
@@ -126,8 +139,13 @@ func (d *Document) BrokenSets() []*rules.Compiled {
 	return out
 }
 
-// TooLarge says why the document denies everything instead of what it was asked for; nil where it does not.
-func (d *Document) TooLarge() *shard.TooLargeError { return d.plan.TooLarge() }
+// Refused says why the document denies everything instead of what it was asked for; the zero Refusal where it does not.
+func (d *Document) Refused() decide.Refusal {
+	if large := d.plan.TooLarge(); large != nil {
+		return decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: large.Error()}
+	}
+	return decide.Refusal{}
+}
 
 // Is says whether a document that was written is this one, but for its sequence and for how it is cut.
 func (d *Document) Is(held Held) bool {

@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -300,6 +301,22 @@ func TestRefusalsAreNewsOnce(t *testing.T) {
 	}{{decide.Refusal{}, false}, {why, true}, {why, false}, {decide.Refusal{}, true}} {
 		if news := l.Refuse(key, tc.why); news != tc.news || l.Refused(key) != tc.why {
 			t.Errorf("step %d: news is %v, refused is %v", i, news, l.Refused(key))
+		}
+	}
+}
+
+// TestADocumentThatNoDispatcherWouldReadIsRefused: an older release does not know all that a newer one has stored.
+func TestADocumentThatNoDispatcherWouldReadIsRefused(t *testing.T) {
+	in := input()
+	in.Server.Spec.Validation.Arguments, in.Server.Spec.Confirm.By = "Later", "Nobody"
+	_, err := library.New().Document(in)
+	refused, err := writes.Classify(err)
+	if err != nil || refused.Reason != mcpv1alpha1.ReasonInvalidSpec {
+		t.Fatalf("refused %+v, error %v", refused, err)
+	}
+	for _, words := range []string{`policy.confirm.by "Nobody" is not one of Caller, Approver; policy.validation.arguments "Later"`, "stays in force", "give the field a value"} {
+		if !strings.Contains(refused.Message, words) {
+			t.Errorf("%q does not say %q", refused.Message, words)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/library"
 )
 
 // ForeignError says that a name is taken by an object that is not ours.
@@ -26,11 +27,14 @@ func (e *ForeignError) Error() string {
 // condition and is not retried as an error; the rest is transient and is returned.
 func Classify(err error) (decide.Refusal, error) {
 	var foreign *ForeignError
+	var unwritable *library.UnwritableError
 	switch {
 	case err == nil:
 		return decide.Refusal{}, nil
 	case errors.As(err, &foreign):
 		return decide.Refusal{Reason: mcpv1alpha1.ReasonNameConflict, Message: foreign.Error()}, nil
+	case errors.As(err, &unwritable):
+		return decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: unwritable.Error()}, nil
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return decide.Refusal{Reason: mcpv1alpha1.ReasonApplyFailed, Message: err.Error()}, nil
 	default:
