@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,9 +86,33 @@ var _ = Describe("A document that is not the one that was asked for", func() {
 			Expect(w.document("files")).To(Equal(before))
 			Expect(tool("files.read-file")).To(Equal("True/Callable"))
 		}
-		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Command = []string{"files"} })
+
+		By("taking the pods away all the same when it is disabled, and nothing else of the Deployment")
+		deployment := func() *appsv1.Deployment {
+			GinkgoHelper()
+			var d appsv1.Deployment
+			Expect(kubectl.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "files"}, &d)).To(Succeed())
+			return &d
+		}
+		was := deployment()
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settle()
+		is := deployment()
+		Expect(is.Spec.Replicas).To(HaveValue(BeZero()))
+		Expect(is.Spec.Template).To(Equal(was.Spec.Template))
+		Expect(is.Annotations).To(Equal(was.Annotations))
+		Expect(is.Labels).To(Equal(was.Labels))
+		Expect(is.OwnerReferences).To(Equal(was.OwnerReferences))
+		Expect(condition(w.getServer("files").Status.Conditions, "Available")).To(Equal("False/Disabled"))
+
+		By("being as before when it is valid")
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Container.Command, s.Spec.State = []string{"files"}, mcpv1alpha1.StateEnabled
+		})
 		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+		Expect(deployment().Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
+		Expect(deployment().Spec.Template).To(Equal(was.Spec.Template))
 	})
 
 	It("since the API server refuses it, is told of also while it does not answer", func() {

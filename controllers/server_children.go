@@ -31,7 +31,7 @@ import (
 // applyChildren runs the steps in their order; the first refusal ends them.
 func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.Refusal, error) {
 	if message := render.Invalid(s); message != "" {
-		return decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: message}, nil
+		return r.leaveInvalid(ctx, s, message)
 	}
 	for _, step := range []func(context.Context, *mcpv1alpha1.MCPServer) error{
 		r.applyServiceAccount,
