@@ -21,7 +21,7 @@ import (
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/triggers"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/controllers/writes"
@@ -140,15 +140,15 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 
 // targets are the pods to ask. A pod is awaited while it has not told its catalogue, does not enforce the newest document,
 // or has a server that fails: then every change is worth knowing at once.
-func (r *DiscoveryReconciler) targets(s *mcpv1alpha1.MCPServer, pods []decide.Pod, held library.Held) []prober.Target {
-	var out []prober.Target
+func (r *DiscoveryReconciler) targets(s *mcpv1alpha1.MCPServer, pods []decide.Pod, held library.Held) []polled.Target {
+	var out []polled.Target
 	for i := range pods {
 		p := &pods[i]
 		if p.Status.PodIP == "" {
 			continue
 		}
 		state := p.Seen.State
-		out = append(out, prober.Target{
+		out = append(out, polled.Target{
 			UID:      string(p.UID),
 			Revision: p.Revision(),
 			Pod:      p.Name,

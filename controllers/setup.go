@@ -34,6 +34,7 @@ import (
 	"toolgate.dev/toolgate/controllers/keyring"
 	"toolgate.dev/toolgate/controllers/kubelet"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/reads"
 	"toolgate.dev/toolgate/controllers/recorder"
@@ -62,7 +63,7 @@ type Options struct {
 	// Keys prove what dispatchers answer; nil gives pods none.
 	Keys *keyring.Ring
 	// PodURL is where the state of a pod is; nil means its address and the dispatcher's admin port.
-	PodURL func(prober.Target) string
+	PodURL func(polled.Target) string
 	// HTTP speaks to pods; nil means prober.NewClient.
 	HTTP *http.Client
 	// Clock is nil for the real one.

@@ -17,7 +17,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
@@ -39,7 +39,7 @@ func pod(name string, edits ...func(*decide.Pod)) decide.Pod {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{render.LabelRevision: "r1"}},
 			Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 		},
-		Seen: prober.Observation{State: &registry.State{
+		Seen: polled.Observation{State: &registry.State{
 			Registry:  registry.RegistryState{Digest: "d1", Sequence: 1},
 			Upstream:  registry.UpstreamState{Phase: registry.UpstreamConnected},
 			Catalogue: &registry.Catalogue{Digest: "c1", Tools: []registry.ObservedTool{{Name: "a", Digest: "a1"}}},
@@ -53,7 +53,7 @@ func pod(name string, edits ...func(*decide.Pod)) decide.Pod {
 }
 
 func notReady(p *decide.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
-func silent(p *decide.Pod)   { p.Seen = prober.Observation{} }
+func silent(p *decide.Pod)   { p.Seen = polled.Observation{} }
 func of(rev string) func(*decide.Pod) {
 	return func(p *decide.Pod) { p.Labels[render.LabelRevision] = rev }
 }

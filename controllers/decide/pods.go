@@ -13,7 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide/admission"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
@@ -26,7 +26,7 @@ const Unreachable = 10 * time.Second
 type Pod struct {
 	*corev1.Pod
 	// Seen is the last observation; its State is nil while the dispatcher has not answered.
-	Seen prober.Observation
+	Seen polled.Observation
 }
 
 // Revision is what the pod's server runs.

@@ -22,6 +22,7 @@ import (
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
@@ -139,7 +140,7 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	seen := map[string]prober.Observation{}
+	seen := map[string]polled.Observation{}
 	for _, o := range g.Prober.Observe(client.ObjectKeyFromObject(s)) {
 		seen[o.Target.UID] = o
 	}

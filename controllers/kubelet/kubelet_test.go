@@ -23,7 +23,7 @@ import (
 
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -77,7 +77,7 @@ func (t *toucher) wants(tt *testing.T, pods []decide.Pod, digest string, wantAga
 func enforcing(uid, digest string) decide.Pod {
 	p := decide.Pod{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod-" + uid, UID: types.UID(uid)}}}
 	if digest != "" {
-		p.Seen = prober.Observation{State: &registry.State{Registry: registry.RegistryState{Digest: digest}}}
+		p.Seen = polled.Observation{State: &registry.State{Registry: registry.RegistryState{Digest: digest}}}
 	}
 	return p
 }

@@ -17,7 +17,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
@@ -215,7 +215,7 @@ func TestTheNextSequence(t *testing.T) {
 }
 
 func pod(digest string, sequence int64) decide.Pod {
-	return decide.Pod{Seen: prober.Observation{State: &registry.State{Supports: registry.Supported(), Registry: registry.RegistryState{Digest: digest, Sequence: sequence}}}}
+	return decide.Pod{Seen: polled.Observation{State: &registry.State{Supports: registry.Supported(), Registry: registry.RegistryState{Digest: digest, Sequence: sequence}}}}
 }
 
 func TestWhatDocumentsHeld(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/library"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -32,7 +32,7 @@ func many(tools int) document.Input {
 
 // reads is a pod whose dispatcher says that it reads these versions, and enforces a document.
 func reads(digest string, sequence int64, versions ...int) decide.Pod {
-	return decide.Pod{Seen: prober.Observation{State: &registry.State{
+	return decide.Pod{Seen: polled.Observation{State: &registry.State{
 		Supports: versions, Registry: registry.RegistryState{Digest: digest, Sequence: sequence},
 	}}}
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 )
@@ -22,8 +23,8 @@ import (
 const bufferSize = 1 << 10
 
 // PodURL is the address of a pod's state on the dispatcher's admin port.
-func PodURL(port int) func(Target) string {
-	return func(t Target) string {
+func PodURL(port int) func(polled.Target) string {
+	return func(t polled.Target) string {
 		return "http://" + net.JoinHostPort(t.IP, strconv.Itoa(port)) + "/state"
 	}
 }
@@ -44,7 +45,7 @@ func NewClient() *http.Client {
 }
 
 // get asks once.
-func (p *Prober) get(ctx context.Context, t Target, etag string, wait time.Duration) (reply, error) {
+func (p *Prober) get(ctx context.Context, t polled.Target, etag string, wait time.Duration) (reply, error) {
 	if t.IP == "" {
 		return reply{}, errors.New("the pod has no address yet")
 	}
@@ -102,7 +103,7 @@ func prove(req *http.Request, key statekey.Key) string {
 }
 
 // proven says what is wrong with an answer's code. A pod that predates keys has none.
-func proven(resp *http.Response, t Target, a statekey.Answer) error {
+func proven(resp *http.Response, t polled.Target, a statekey.Answer) error {
 	if !t.Key.Set() {
 		return nil
 	}
@@ -118,7 +119,7 @@ func proven(resp *http.Response, t Target, a statekey.Answer) error {
 
 // parse reads an answer and makes sure that it is from whom it was asked of. Members that it does not know are skipped: a
 // newer dispatcher may say more.
-func parse(body []byte, t Target) (*registry.State, error) {
+func parse(body []byte, t polled.Target) (*registry.State, error) {
 	var state registry.State
 	if err := json.Unmarshal(body, &state); err != nil {
 		return nil, fmt.Errorf("reading the dispatcher's state: %w", err)

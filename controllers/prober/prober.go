@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"toolgate.dev/toolgate/controllers/polled"
 )
 
 // How often, how long and how many.
@@ -48,7 +50,7 @@ var errWoken = errors.New("woken")
 // Options set up a Prober.
 type Options struct {
 	// URL gives the address of a pod's state. The default is its IP and the dispatcher's admin port.
-	URL func(Target) string
+	URL func(polled.Target) string
 	// Client speaks HTTP. The default keeps two connections for each pod alive.
 	Client *http.Client
 	// Clock says when to ask.
@@ -81,7 +83,7 @@ type worker struct {
 	// kick wakes the worker: something about its target has changed. One pending kick is as good as many.
 	kick chan struct{}
 	// seen is guarded by Prober.mu, and its Target is what to ask next.
-	seen Observation
+	seen polled.Observation
 	etag string
 	// size is what the state takes up; released says that it is not kept any more.
 	size     int
@@ -104,7 +106,7 @@ func New(opts Options) *Prober {
 
 // Watch says who is to be asked for a server: pods that are not among targets are forgotten, new ones are asked at once,
 // and one whose address or expectation has changed is asked again at once. No targets forgets the server.
-func (p *Prober) Watch(key types.NamespacedName, targets []Target) {
+func (p *Prober) Watch(key types.NamespacedName, targets []polled.Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -148,10 +150,10 @@ func (p *Prober) Stop() {
 }
 
 // start is called with the lock held.
-func (p *Prober) start(key types.NamespacedName, t Target) *worker {
+func (p *Prober) start(key types.NamespacedName, t polled.Target) *worker {
 	// A pod is asked for as long as it is a target, however short the call that made it one.
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &worker{cancel: cancel, kick: make(chan struct{}, 1), seen: Observation{Target: t}}
+	w := &worker{cancel: cancel, kick: make(chan struct{}, 1), seen: polled.Observation{Target: t}}
 	p.wg.Go(func() { p.run(ctx, key, w) })
 	return w
 }

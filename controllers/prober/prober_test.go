@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -71,7 +72,7 @@ func newPatientBench(t *testing.T, timeout time.Duration, handler http.HandlerFu
 	b.attempts = &attempts{to: client.Transport}
 	client.Transport = b.attempts
 	b.Prober = prober.New(prober.Options{
-		URL:    func(target prober.Target) string { return b.url + "/" + target.UID },
+		URL:    func(target polled.Target) string { return b.url + "/" + target.UID },
 		Client: client, Clock: b.clock, Timeout: timeout,
 		Changed: func(key types.NamespacedName) { b.changes <- key },
 	})
@@ -85,7 +86,7 @@ func newPatientBench(t *testing.T, timeout time.Duration, handler http.HandlerFu
 }
 
 // changed waits for news.
-func (b *bench) changed() prober.Observation {
+func (b *bench) changed() polled.Observation {
 	b.t.Helper()
 	select {
 	case key := <-b.changes:
@@ -96,7 +97,7 @@ func (b *bench) changed() prober.Observation {
 		return seen[0]
 	case <-time.After(patience):
 		b.t.Fatal("no news")
-		return prober.Observation{}
+		return polled.Observation{}
 	}
 }
 
@@ -121,8 +122,8 @@ func (b *bench) await(what string, is func() bool) {
 	}
 }
 
-func target(uid string) prober.Target {
-	return prober.Target{UID: uid, Revision: "r1", Pod: "pod-" + uid, IP: "10.0.0.1"}
+func target(uid string) polled.Target {
+	return polled.Target{UID: uid, Revision: "r1", Pod: "pod-" + uid, IP: "10.0.0.1"}
 }
 
 func answer(w http.ResponseWriter, req *http.Request, state registry.State) {
@@ -149,7 +150,7 @@ func TestAnswersOnceThenCostsA304(t *testing.T) {
 		}
 		answer(w, req, registry.State{PodUID: "u1", Revision: "r1", Ready: true})
 	})
-	b.Watch(files, []prober.Target{target("u1")})
+	b.Watch(files, []polled.Target{target("u1")})
 	if seen := b.changed(); seen.State == nil || !seen.State.Ready || seen.Err != "" {
 		t.Fatalf("observed %+v", seen)
 	}
@@ -185,7 +186,7 @@ func TestWaitsForWhatIsAwaited(t *testing.T) {
 	})
 	one := target("u1")
 	one.Awaited = true
-	b.Watch(files, []prober.Target{one})
+	b.Watch(files, []polled.Target{one})
 	if seen := b.changed(); seen.State == nil || seen.State.Ready {
 		t.Fatalf("observed first %+v", seen)
 	}
@@ -211,11 +212,11 @@ func TestAPollThatWaitsEndsWhenNothingIsAwaitedAnyMore(t *testing.T) {
 	})
 	one := target("u1")
 	one.Awaited = true
-	b.Watch(files, []prober.Target{one})
+	b.Watch(files, []polled.Target{one})
 	b.changed()
 	b.tick(100 * time.Millisecond)
 	b.await("a poll that waits", func() bool { return waits.Load() == 1 })
-	b.Watch(files, []prober.Target{target("u1")})
+	b.Watch(files, []polled.Target{target("u1")})
 	select {
 	case <-ended:
 	case <-time.After(patience):
@@ -244,7 +245,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newPatientBench(t, patience, tc.handler)
-			b.Watch(files, []prober.Target{target("u1")})
+			b.Watch(files, []polled.Target{target("u1")})
 			seen := b.changed()
 			if seen.State != nil || !strings.Contains(seen.Err, tc.want) || seen.FailingSince.IsZero() {
 				t.Errorf("observed %+v, want an error with %q", seen, tc.want)
@@ -262,7 +263,7 @@ func answerOf(w http.ResponseWriter, uid string, size int) {
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	const each = 23 << 20
 	b := newPatientBench(t, patience, func(w http.ResponseWriter, req *http.Request) { answerOf(w, strings.Trim(req.URL.Path, "/"), each) })
-	var targets []prober.Target
+	var targets []polled.Target
 	for i := range 6 { // 138 MiB
 		targets = append(targets, target(fmt.Sprint("u", i)))
 	}
@@ -300,7 +301,7 @@ func TestABlackHoleIsGivenUpAndKeepsWhatWasKnown(t *testing.T) {
 		}
 		answer(w, req, registry.State{PodUID: "u1", Revision: "r1", Ready: true})
 	})
-	b.Watch(files, []prober.Target{target("u1")})
+	b.Watch(files, []polled.Target{target("u1")})
 	b.changed()
 	swallow.Store(true)
 	b.await("a failure", func() bool {
@@ -326,13 +327,13 @@ func TestBlackHolesCostSlotsAndNothingElse(t *testing.T) {
 		}
 		<-req.Context().Done()
 	})
-	var holes []prober.Target
+	var holes []polled.Target
 	for i := range 2 * prober.MaxConcurrent {
 		holes = append(holes, target("hole-"+string(rune('A'+i))))
 	}
 	b.Watch(types.NamespacedName{Name: "holes"}, holes)
 	b.await("all slots to be taken", func() bool { return b.attempts.most.Load() == prober.MaxConcurrent })
-	b.Watch(files, []prober.Target{target("good")})
+	b.Watch(files, []polled.Target{target("good")})
 	b.await("the good pod", func() bool { return b.Observe(files)[0].State != nil })
 	if most := b.attempts.most.Load(); most > prober.MaxConcurrent {
 		t.Errorf("%d attempts at one time, at most %d", most, prober.MaxConcurrent)
@@ -350,12 +351,12 @@ func TestAPodThatStartsIsAskedAtOnce(t *testing.T) {
 		}
 		answer(w, req, registry.State{PodUID: "u1", Revision: "r1"})
 	})
-	b.Watch(files, []prober.Target{target("u1")})
+	b.Watch(files, []polled.Target{target("u1")})
 	b.changed()
 	up.Store(true)
 	started := target("u1")
 	started.Started = "containerd://1"
-	b.Watch(files, []prober.Target{started})
+	b.Watch(files, []polled.Target{started})
 	if seen := b.changed(); seen.State == nil || seen.Err != "" {
 		t.Errorf("observed %+v after %d attempts", seen, attempts.Load())
 	}
@@ -365,10 +366,10 @@ func TestForgetsPodsThatAreGone(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, req *http.Request) {
 		answer(w, req, registry.State{PodUID: strings.Trim(req.URL.Path, "/"), Revision: "r1"})
 	})
-	b.Watch(files, []prober.Target{target("u1"), target("u2")})
+	b.Watch(files, []polled.Target{target("u1"), target("u2")})
 	b.changed()
 	b.changed()
-	b.Watch(files, []prober.Target{target("u2")})
+	b.Watch(files, []polled.Target{target("u2")})
 	if seen := b.Observe(files); len(seen) != 1 || seen[0].Target.UID != "u2" || seen[0].State == nil {
 		t.Errorf("observed %+v", seen)
 	}
@@ -386,7 +387,7 @@ func TestARefusedConnectionIsOneFailureHoweverOften(t *testing.T) {
 	}
 	b.url = "http://" + l.Addr().String()
 	_ = l.Close()
-	b.Watch(files, []prober.Target{target("u1")})
+	b.Watch(files, []polled.Target{target("u1")})
 	first := b.changed()
 	for range 5 {
 		b.tick(prober.Interval)

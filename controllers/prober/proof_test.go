@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
@@ -55,7 +56,7 @@ func TestOnlyTheDispatcherIsBelieved(t *testing.T) {
 			b := newBench(t, tc.handler)
 			asked := target("a")
 			asked.Key = key
-			b.Watch(files, []prober.Target{asked})
+			b.Watch(files, []polled.Target{asked})
 			seen := b.changed()
 			if (seen.State != nil) != (tc.want == "") || !strings.Contains(seen.Err, tc.want) || seen.Forged != (tc.want != "") {
 				t.Errorf("state %v, forged %v: %q", seen.State != nil, seen.Forged, seen.Err)
@@ -76,7 +77,7 @@ func TestAPodThatPredatesKeysIsBelieved(t *testing.T) {
 		}
 		answer(w, req, registry.State{PodUID: "a", Revision: "r1"})
 	})
-	b.Watch(files, []prober.Target{target("a")})
+	b.Watch(files, []polled.Target{target("a")})
 	if seen := b.changed(); seen.State == nil || seen.Err != "" || seen.Forged {
 		t.Errorf("%+v", seen)
 	}
@@ -96,7 +97,7 @@ func TestWhatWasProvenStaysKnown(t *testing.T) {
 	})
 	asked := target("a")
 	asked.Key = key
-	b.Watch(files, []prober.Target{asked})
+	b.Watch(files, []polled.Target{asked})
 	if seen := b.changed(); seen.State == nil {
 		t.Fatal(seen.Err)
 	}

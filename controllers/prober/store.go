@@ -6,54 +6,21 @@ package prober
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"toolgate.dev/toolgate/internal/registry"
-	"toolgate.dev/toolgate/internal/registry/statekey"
+	"toolgate.dev/toolgate/controllers/polled"
 )
 
-// Target is one pod to ask.
-type Target struct {
-	// UID and Revision are what the pod must say of itself: an address can have passed on to another pod.
-	UID      string
-	Revision string
-	// Pod and IP are where it is.
-	Pod string
-	IP  string
-	// Started changes each time that the pod's dispatcher starts; a pod that starts is asked at once.
-	Started string
-	// Awaited says that a change is on its way which the pod has not reported yet, so that the next answer is worth waiting
-	// for. It may depend on what was last observed.
-	Awaited bool
-	// Key proves the pod's answers; with the zero value, which is for pods that predate keys, they are believed as they are.
-	Key statekey.Key
-}
-
-// Observation is the last that is known of one pod.
-type Observation struct {
-	Target Target
-	// State is the pod's last answer; nil before the first one.
-	State *registry.State
-	// Err says why the last attempt failed; empty after an answer. State stays what it was.
-	Err string
-	// FailingSince is when the first of the attempts that failed in a row began; zero after an answer.
-	FailingSince time.Time
-	// Forged says that somebody else than the pod's dispatcher answered the last attempt, as far as can be told: the answer did
-	// not prove otherwise. Nothing of it was believed.
-	Forged bool
-}
-
 // Observe gives what is known of a server's pods, sorted by pod. Pods that have not answered are among them.
-func (p *Prober) Observe(key types.NamespacedName) []Observation {
+func (p *Prober) Observe(key types.NamespacedName) []polled.Observation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]Observation, 0, len(p.workers[key]))
+	out := make([]polled.Observation, 0, len(p.workers[key]))
 	for _, w := range p.workers[key] {
 		out = append(out, w.seen)
 	}
-	slices.SortFunc(out, func(a, b Observation) int {
+	slices.SortFunc(out, func(a, b polled.Observation) int {
 		return cmp.Or(cmp.Compare(a.Target.Pod, b.Target.Pod), cmp.Compare(a.Target.UID, b.Target.UID))
 	})
 	return out

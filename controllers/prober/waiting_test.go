@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/internal/registry"
 )
@@ -22,12 +23,10 @@ import (
 // that nothing but the change itself has the pod asked again.
 func TestAChangeIsNeverMissed(t *testing.T) {
 	answers := make(chan struct{})
-	var asked, waiting atomic.Int32
+	var asked atomic.Int32
 	b := newBench(t, func(w http.ResponseWriter, req *http.Request) {
 		n := asked.Add(1)
 		if req.URL.Query().Get("wait") != "" {
-			waiting.Add(1)
-			defer waiting.Add(-1)
 			select {
 			case <-answers:
 			case <-req.Context().Done():
@@ -38,22 +37,27 @@ func TestAChangeIsNeverMissed(t *testing.T) {
 	})
 	one := target("u1")
 	one.Awaited = true
-	b.Watch(files, []prober.Target{one})
+	b.Watch(files, []polled.Target{one})
 	for round := range 300 {
-		b.await("a poll that waits", func() bool {
+		one.Started = fmt.Sprint(round)
+		var before int32
+		b.await("a poll that waits and takes its answer", func() bool {
 			if b.clock.HasWaiters() {
 				b.clock.Step(100 * time.Millisecond)
 			}
-			return waiting.Load() > 0
+			before = asked.Load()
+			select {
+			case answers <- struct{}{}:
+				return true
+			default: // nobody waits yet, or not any more: a poll ends in time, and on a busy machine that may be now
+				return false
+			}
 		})
-		before := asked.Load()
-		one.Started = fmt.Sprint(round)
-		answers <- struct{}{}
 		// The answer is on its way: somewhere in there is the moment at which it has come, and nobody has looked for a change yet.
 		for began := time.Now(); time.Since(began) < time.Duration(round)*time.Microsecond; {
 			runtime.Gosched()
 		}
-		b.Watch(files, []prober.Target{one})
+		b.Watch(files, []polled.Target{one})
 		b.await(fmt.Sprintf("a question after change %d", round), func() bool { return asked.Load() > before })
 	}
 }
@@ -70,7 +74,7 @@ func TestPodsThatFailForLongCrowdNobodyOut(t *testing.T) {
 		}
 		answer(w, req, registry.State{PodUID: strings.Trim(req.URL.Path, "/"), Revision: "r1", Ready: true})
 	})
-	var failing []prober.Target
+	var failing []polled.Target
 	for i := range prober.MaxWaiting {
 		pod := target(fmt.Sprint("failing-", i))
 		pod.Awaited = true
@@ -85,7 +89,7 @@ func TestPodsThatFailForLongCrowdNobodyOut(t *testing.T) {
 	b.await("all places to be taken", func() bool { step(); return waiting.Load() == prober.MaxWaiting })
 	good := target("good")
 	good.Awaited = true
-	b.Watch(files, []prober.Target{good})
+	b.Watch(files, []polled.Target{good})
 	b.await("the good pod", func() bool { return b.Observe(files)[0].State != nil })
 	// It is asked again and again without waiting, and no other gives up its place for that.
 	before := b.attempts.made.Load()
@@ -110,12 +114,12 @@ func TestPlacesAreGivenBack(t *testing.T) {
 		}
 	}()
 	churn := types.NamespacedName{Name: "churn"}
-	gone := prober.Target{UID: "u1", Pod: "pod-u1"} // it has no address, so that an attempt takes no time
+	gone := polled.Target{UID: "u1", Pod: "pod-u1"} // it has no address, so that an attempt takes no time
 	for range 60_000 {
-		b.Watch(churn, []prober.Target{gone})
+		b.Watch(churn, []polled.Target{gone})
 		runtime.Gosched()
 		b.Watch(churn, nil)
 	}
-	b.Watch(files, []prober.Target{target("good")})
+	b.Watch(files, []polled.Target{target("good")})
 	b.await("a pod that comes last", func() bool { return b.Observe(files)[0].State != nil })
 }

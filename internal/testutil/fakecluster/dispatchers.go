@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 )
@@ -44,7 +44,7 @@ func NewDispatchers() *Dispatchers {
 }
 
 // URLOf is where a pod answers.
-func (d *Dispatchers) URLOf(t prober.Target) string { return d.URL + "/" + t.UID }
+func (d *Dispatchers) URLOf(t polled.Target) string { return d.URL + "/" + t.UID }
 
 // Say changes what a pod answers; nil makes it refuse.
 func (d *Dispatchers) Say(uid string, change func(*registry.State)) {

@@ -26,6 +26,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"toolgate.dev/toolgate/controllers"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/prober"
 	"toolgate.dev/toolgate/controllers/process"
 	"toolgate.dev/toolgate/internal/render/workload"
@@ -91,7 +92,7 @@ func podsAt(dispatchers string) controllers.Options {
 		Keys:     rig.Keys,
 
 		HTTP:   client,
-		PodURL: func(t prober.Target) string { return "http://" + t.UID + ".pod/" + t.UID },
+		PodURL: func(t polled.Target) string { return "http://" + t.UID + ".pod/" + t.UID },
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 	"toolgate.dev/toolgate/controllers"
 	"toolgate.dev/toolgate/controllers/leadership"
-	"toolgate.dev/toolgate/controllers/prober"
+	"toolgate.dev/toolgate/controllers/polled"
 	"toolgate.dev/toolgate/controllers/process"
 )
 
@@ -55,7 +55,7 @@ func RunProcess(encoded string) error {
 		Controllers: controllers.Options{
 			Platform: platform,
 			Keys:     Keys,
-			PodURL:   func(t prober.Target) string { return c.Pods + "/" + t.UID },
+			PodURL:   func(t polled.Target) string { return c.Pods + "/" + t.UID },
 		},
 		Namespaces: c.Namespaces, LeaseNamespace: c.LeaseNamespace, Times: c.Times, Resync: c.Resync,
 		ProbeAddress: c.Probes, MetricsAddress: c.Metrics,
