@@ -24,6 +24,60 @@ func revision(t *testing.T, s *mcpv1alpha1.MCPServer) string {
 	return name
 }
 
+// running is a probe that runs a command in the server's container.
+func running(command ...string) *mcpv1alpha1.Probe { return &mcpv1alpha1.Probe{Exec: command} }
+
+// asking is a probe that runs nothing there.
+func asking() *mcpv1alpha1.Probe {
+	return &mcpv1alpha1.Probe{HTTPGet: &mcpv1alpha1.HTTPProbe{Path: "/healthz", Port: 8080}, PeriodSeconds: new(int32(5))}
+}
+
+// TestRevisionsOutlastReleases has revisions as the first releases gave them: what an upgrade gives another one, it restarts, and
+// first use begins anew for it.
+func TestRevisionsOutlastReleases(t *testing.T) {
+	for name, tc := range map[string]struct {
+		server *mcpv1alpha1.MCPServer
+		edit   func(*mcpv1alpha1.MCPServer)
+		want   string
+	}{
+		"stdio":  {rendertest.Stdio(), func(*mcpv1alpha1.MCPServer) {}, "dde85e62a6"},
+		"http":   {rendertest.Listening(), func(*mcpv1alpha1.MCPServer) {}, "9a1240bc0b"},
+		"remote": {rendertest.Remote(), func(*mcpv1alpha1.MCPServer) {}, "ceaf467fc3"},
+		"stdio, with probes that run nothing": {rendertest.Stdio(), func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Container.LivenessProbe, s.Spec.Container.ReadinessProbe = asking(), &mcpv1alpha1.Probe{TCPPort: new(int32(8080))}
+		}, "dde85e62a6"},
+		"http, with probes that run nothing": {rendertest.Listening(), func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Container.LivenessProbe, s.Spec.Container.ReadinessProbe, s.Spec.Container.StartupProbe = asking(), asking(), asking()
+		}, "9a1240bc0b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.edit(tc.server)
+			if got := revision(t, tc.server); got != tc.want {
+				t.Errorf("the revision has become %s, was %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRevisionTellsProbesApart: a command that moves from one probe to another runs at other times and as often as that one says.
+func TestRevisionTellsProbesApart(t *testing.T) {
+	seen := map[string]string{}
+	for name, edit := range map[string]func(*mcpv1alpha1.Container){
+		"liveness":         func(c *mcpv1alpha1.Container) { c.LivenessProbe = running("a", "b") },
+		"readiness":        func(c *mcpv1alpha1.Container) { c.ReadinessProbe = running("a", "b") },
+		"startup":          func(c *mcpv1alpha1.Container) { c.StartupProbe = running("a", "b") },
+		"another argument": func(c *mcpv1alpha1.Container) { c.StartupProbe = running("a", "c") },
+		"as one word":      func(c *mcpv1alpha1.Container) { c.StartupProbe = running("a b") },
+	} {
+		s := rendertest.Stdio()
+		edit(s.Spec.Container)
+		if other, taken := seen[revision(t, s)]; taken {
+			t.Errorf("%s and %s have one revision", name, other)
+		}
+		seen[revision(t, s)] = name
+	}
+}
+
 func TestRevisionCoversWhatReachesTheProcess(t *testing.T) {
 	for name, edit := range map[string]func(*mcpv1alpha1.MCPServer){
 		"the image":                     func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/web:2" },
@@ -37,6 +91,9 @@ func TestRevisionCoversWhatReachesTheProcess(t *testing.T) {
 		"a source of variables":         func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.EnvFrom = s.Spec.Container.EnvFrom[:1] },
 		"a mount":                       func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.VolumeMounts[0].SubPath = "b" },
 		"a volume that is mounted":      func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.Volumes[0].PersistentVolumeClaim = "x" },
+		"what the liveness probe runs":  func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.LivenessProbe = running("a") },
+		"what the readiness probe runs": func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.ReadinessProbe = running("a") },
+		"what the startup probe runs":   func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.StartupProbe = running("a") },
 		"the domain model":              func(s *mcpv1alpha1.MCPServer) { s.Spec.DomainModel = nil },
 		"the port":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Port = new(int32(1)) },
 		"the path":                      func(s *mcpv1alpha1.MCPServer) { s.Spec.Transport.Path = "/other" },
@@ -55,9 +112,12 @@ func TestRevisionCoversWhatReachesTheProcess(t *testing.T) {
 
 func TestRevisionLeavesOutTheRest(t *testing.T) {
 	for name, edit := range map[string]func(*mcpv1alpha1.MCPServer){
-		"replicas":                        func(s *mcpv1alpha1.MCPServer) { s.Spec.Replicas = new(int32(9)) },
-		"resources":                       func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Resources.Limits = nil },
-		"trust":                           func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted },
+		"replicas":  func(s *mcpv1alpha1.MCPServer) { s.Spec.Replicas = new(int32(9)) },
+		"resources": func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Resources.Limits = nil },
+		"trust":     func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted },
+		"how often a probe runs": func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Container.LivenessProbe = &mcpv1alpha1.Probe{TCPPort: new(int32(80)), PeriodSeconds: new(int32(9))}
+		},
 		"labels":                          func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.Labels = nil },
 		"a volume that nothing mounts":    func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.Volumes = s.Spec.Pod.Volumes[:1] },
 		"an empty list for an absent one": func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Args = []string{} },

@@ -16,8 +16,10 @@ import (
 const revisionLength = 10
 
 // Revision names what the server's process is made of: image, command, arguments, environment, working directory, what is
-// mounted, and where it is reached. Two specs with one revision run the same server; anything that could make it list
-// other tools gives another revision, and with it another first use. Resources, labels and policy don't.
+// mounted, what probes run beside it, and where it is reached. Two specs with one revision run the same server; anything that
+// could make it list other tools gives another revision, and with it another first use. Resources, labels and policy don't.
+//
+// What an older release did not know must leave the revision of specs without it as it was: an upgrade would restart them.
 func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 	type process struct {
 		Transport  mcpv1alpha1.TransportType
@@ -33,12 +35,14 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 		Volumes    []mcpv1alpha1.Volume      `json:",omitempty"`
 		Remote     *mcpv1alpha1.Remote       `json:",omitempty"`
 		Model      *mcpv1alpha1.DomainModel  `json:",omitempty"`
+		Probes     probeCommands             `json:",omitzero"`
 	}
 	p := process{Transport: Transport(s), Remote: s.Spec.Remote}
 	if c := s.Spec.Container; c != nil {
 		p.Image, p.Command, p.Args, p.WorkingDir = c.Image, c.Command, c.Args, c.WorkingDir
 		p.Model = s.Spec.DomainModel
 		p.Env, p.EnvFrom, p.Mounts = c.Env, c.EnvFrom, c.VolumeMounts
+		p.Probes = probeCommands{commandOf(c.LivenessProbe), commandOf(c.ReadinessProbe), commandOf(c.StartupProbe)}
 		p.Volumes = Mounted(s.Spec.Pod.Volumes, c.VolumeMounts)
 		if p.Transport != mcpv1alpha1.TransportStdio {
 			p.Port, p.Path = Endpoint(s)
@@ -50,6 +54,23 @@ func Revision(s *mcpv1alpha1.MCPServer) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])[:revisionLength], nil
+}
+
+// probeCommands are what probes run in the server's container, as its user: they can change what the server's next process runs.
+type probeCommands struct {
+	Liveness  []string `json:",omitempty"`
+	Readiness []string `json:",omitempty"`
+	Startup   []string `json:",omitempty"`
+}
+
+// IsZero is for omitzero: a struct with lists can't be compared.
+func (c probeCommands) IsZero() bool { return len(c.Liveness)+len(c.Readiness)+len(c.Startup) == 0 }
+
+func commandOf(p *mcpv1alpha1.Probe) []string {
+	if p == nil {
+		return nil
+	}
+	return p.Exec
 }
 
 // Mounted leaves out volumes that no container sees.
