@@ -39,6 +39,9 @@ const (
 func (s *MCPServerSpec) Effective() *MCPServerSpec {
 	e := s.DeepCopy()
 	orElse(&e.State, StateEnabled)
+	if e.Container != nil {
+		orElse(&e.Container.SecurityContext.RootFilesystem, VolumeReadWrite)
+	}
 	e.Transport.fill(e.Remote != nil)
 	orNew(&e.Replicas, DefaultReplicas)
 	orElse(&e.Scaling, ScalingInternal)

@@ -97,6 +97,12 @@ func TestEffectiveServer(t *testing.T) {
 				s.Trust.ExpiresAt = &metav1.Time{Time: time.Unix(1900000000, 0)}
 			},
 		},
+		"a server in a container writes to its files, unless the spec says that it must not": {
+			spec: func(s *MCPServerSpec) { s.Container = &Container{Image: "a"} },
+			change: func(s *MCPServerSpec) {
+				s.Container = &Container{Image: "a", SecurityContext: ContainerSecurity{RootFilesystem: VolumeReadWrite}}
+			},
+		},
 		"an explicit Allow holds while untrusted": {
 			spec:   func(s *MCPServerSpec) { s.ClientFeatures.ElicitationURL = Allow },
 			change: func(s *MCPServerSpec) { s.ClientFeatures.ElicitationURL = Allow },

@@ -9,7 +9,8 @@ type Telemetry struct {
 	// otlpEndpoint is the base URL of an OpenTelemetry collector that takes OTLP
 	// over HTTP: spans of every request go to its path /v1/traces, audit records
 	// to /v1/logs and metrics to /v1/metrics. One that can't be reached never
-	// holds a call up. Default: nothing is sent. Example:
+	// holds a call up. Setting or changing it needs the verb trust: the pods then
+	// reach it (see network.egress). Default: nothing is sent. Example:
 	// http://collector.observability.svc:4318.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -15,7 +15,8 @@ type Class string
 
 // Classes of fields.
 const (
-	// Neutral: no change of it lets a call through or keeps one back.
+	// Neutral: no change of it lets a call through or keeps one back, opens a way into or out of the pods, or runs other code in
+	// the server's container. A test in test/admission looks at what is rendered.
 	Neutral Class = "neutral"
 	// Revision: a change makes the server run something else, which loosens while it is Trusted.
 	Revision Class = "revision"
@@ -28,6 +29,8 @@ const (
 	Either Class = "either"
 	// Promise: what people promised. Making a promise restricts; changing or removing one loosens.
 	Promise Class = "promise"
+	// Naming: what the value names is sent to and may be reached. Naming something, or something else, loosens; naming nothing doesn't.
+	Naming Class = "naming"
 	// Declaration: a person's word about a name that is withheld without one.
 	Declaration Class = "declaration"
 	// More: a higher number loosens. MoreOr0: so does 0, which lifts the bound.

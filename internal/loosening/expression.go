@@ -108,6 +108,8 @@ func expression(c Class, path string, d defaults) (string, error) {
 		return fmt.Sprintf("%s != %s", now, before), nil
 	case Promise:
 		return fmt.Sprintf("%s.hasValue() && %s != %s", before, now, before), nil
+	case Naming:
+		return fmt.Sprintf("%s.hasValue() && %s != %s", now, now, before), nil
 	case Declaration:
 		return "variables.declares", nil
 	case More:

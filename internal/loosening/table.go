@@ -24,9 +24,10 @@ var Table = map[string]Class{
 	"MCPServer.container.envFrom":         Revision,
 	"MCPServer.container.resources":       Neutral,
 	"MCPServer.container.volumeMounts":    Revision,
-	"MCPServer.container.livenessProbe":   Neutral,
-	"MCPServer.container.readinessProbe":  Neutral,
-	"MCPServer.container.startupProbe":    Neutral,
+	// A probe can run a command in the server's container.
+	"MCPServer.container.livenessProbe":  Revision,
+	"MCPServer.container.readinessProbe": Revision,
+	"MCPServer.container.startupProbe":   Revision,
 
 	"MCPServer.container.securityContext.runAsUser":      WhileTrusted,
 	"MCPServer.container.securityContext.runAsGroup":     WhileTrusted,
@@ -116,7 +117,7 @@ var Table = map[string]Class{
 	"MCPServer.validation.arguments":           strictness,
 	"MCPServer.validation.results":             strictness,
 	"MCPServer.validation.formats":             Looser("Assert", "Annotate"),
-	"MCPServer.telemetry.otlpEndpoint":         Neutral,
+	"MCPServer.telemetry.otlpEndpoint":         Naming,
 	"MCPServer.audit.payloads":                 Neutral,
 	"MCPServer.audit.redact":                   Neutral,
 	"MCPServer.audit.onFailure":                Looser("Block", "BlockDestructive", "Continue"),

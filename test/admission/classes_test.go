@@ -31,6 +31,10 @@ func TestEveryFieldIsClassed(t *testing.T) {
 			if values := got.Order(); values != nil && !sameValues(values, s.Enum) {
 				t.Errorf("%s: the class %q does not have the values of the enum %s", path, got, s.Enum)
 			}
+			kind, field, _ := strings.Cut(path, ".")
+			if values := got.Order(); kind != "RuleSet" && values != nil && !slices.Contains(values, loosening.Absent) && rank(values, effective(t, kind, nil, field)) < 0 {
+				t.Errorf("%s: an absent value has no place in %q: give it a default in Effective, or say where %s stands", path, got, loosening.Absent)
+			}
 		})
 	}
 	for path := range loosening.Table {
