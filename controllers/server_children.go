@@ -5,238 +5,130 @@ package controllers
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
-	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
-	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
 
-// applyChildren runs the steps in their order; the first refusal ends them.
-func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.Refusal, error) {
+// outcome is what came of writing the children of a server.
+type outcome struct {
+	// refused is all that was refused.
+	refused decide.Refusal
+	// held is why the Deployment is not as the spec asks for; the zero value where it is, or where nobody knows.
+	held decide.Refusal
+	// waits says that the Deployment can't be as the spec asks for.
+	waits bool
+	// err is what ended without a verdict.
+	err error
+}
+
+// add takes in how a write ended. forPods says that there are no new pods where it did not succeed.
+func (o *outcome) add(err error, forPods bool) {
+	refused, err := writes.Classify(err)
+	o.refused, o.err = o.refused.And(refused), errors.Join(o.err, err)
+	if forPods {
+		o.hold(refused, err)
+	}
+}
+
+func (o *outcome) hold(why decide.Refusal, err error) {
+	o.held, o.waits = o.held.And(why), o.waits || err != nil || why != (decide.Refusal{})
+}
+
+// applyChildren writes what restricts first, and goes on whatever was refused or got no answer: the name that somebody else holds
+// keeps no other child from being as the spec says. New pods wait for what they must not be without; those that are to go, go. Of a
+// spec that is not valid nobody knows what there should be, but that one that is disabled has no pods.
+func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCPServer) outcome {
+	var out outcome
 	if message := render.Invalid(s); message != "" {
-		return r.leaveInvalid(ctx, s, message)
-	}
-	for _, step := range []func(context.Context, *mcpv1alpha1.MCPServer) error{
-		r.applyServiceAccount,
-		r.applyService,
-		r.applyPeers,
-		r.applyDisruptionBudget,
-		r.applyNetworkPolicy,
-		r.applyDeployment,
-	} {
-		if refused, err := writes.Classify(step(ctx, s)); err != nil || refused != (decide.Refusal{}) {
-			return refused, err
+		out.refused = decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: message}
+		out.hold(out.refused, nil)
+		if render.Disabled(s) {
+			out.add(r.scaleDown(ctx, s), true)
 		}
+		return out
 	}
-	return decide.Refusal{}, nil
-}
-
-func (r *ServerReconciler) applyServiceAccount(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	if s.Spec.Pod.ServiceAccountName != "" {
-		// The account is a person's, also one that has the server's name: only ours is taken back.
-		return writes.DeleteOwned(ctx, r.Apply, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)})
+	for _, c := range r.children(s) {
+		out.add(c.put(ctx, r.Apply), c.forPods)
 	}
-	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.ServiceAccount]{
-		Kind:  "ServiceAccount",
-		Live:  &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)},
-		Want:  workload.ServiceAccount(s),
-		Owned: gather.ControlledBy[*corev1.ServiceAccount](s),
-	})
-}
-
-// applyPeers lets the replicas find each other, where there are several.
-func (r *ServerReconciler) applyPeers(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	name := render.PeersName(s.Name)
-	if !render.HasSeveral(s) {
-		return writes.DeleteOwned(ctx, r.Apply, s, &corev1.Service{ObjectMeta: named(s, name)})
+	missing, err := r.noDocument(ctx, s)
+	out.err = errors.Join(out.err, err)
+	out.hold(missing, err)
+	if !out.waits {
+		out.add(r.applyDeployment(ctx, s), true)
 	}
-	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.Service]{
-		Kind:  "Service",
-		Live:  &corev1.Service{ObjectMeta: named(s, name)},
-		Want:  workload.Peers(s),
-		Owned: gather.ControlledBy[*corev1.Service](s),
-	})
-}
-
-// applyDisruptionBudget keeps evictions from taking all replicas at once, where there are several.
-func (r *ServerReconciler) applyDisruptionBudget(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	if !render.HasSeveral(s) {
-		return writes.DeleteOwned(ctx, r.Apply, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)})
+	if out.waits {
+		out.add(r.scaleDown(ctx, s), true)
 	}
-	return writes.Apply(ctx, r.Apply, writes.Child[*policyv1.PodDisruptionBudget]{
-		Kind:  "PodDisruptionBudget",
-		Live:  &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)},
-		Want:  workload.PodDisruptionBudget(s),
-		Owned: gather.ControlledBy[*policyv1.PodDisruptionBudget](s),
-	})
+	return out
 }
 
-func (r *ServerReconciler) applyService(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.Service]{
-		Kind:  "Service",
-		Live:  &corev1.Service{ObjectMeta: named(s, s.Name)},
-		Want:  workload.Service(s),
-		Owned: gather.ControlledBy[*corev1.Service](s),
-	})
+// child is an object of a server beside its Deployment and its registry document.
+type child struct {
+	// forPods says that no pods are made that would be without it.
+	forPods bool
+	// put makes it as it is to be.
+	put func(context.Context, *writes.Applier) error
 }
 
-func (r *ServerReconciler) applyNetworkPolicy(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	want, err := workload.NetworkPolicy(s, r.Platform)
+// children come in the order in which they are written.
+func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
+	policy, err := workload.NetworkPolicy(s, r.Platform)
+	restricting := only(true, s, &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)}, policy)
 	if err != nil {
-		return err
+		restricting = func(context.Context, *writes.Applier) error { return err }
 	}
-	return writes.Apply(ctx, r.Apply, writes.Child[*networkingv1.NetworkPolicy]{
-		Kind:  "NetworkPolicy",
-		Live:  &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)},
-		Want:  want,
-		Owned: gather.ControlledBy[*networkingv1.NetworkPolicy](s),
-	})
+	// An account that the spec names is a person's, also where it has the server's name: only ours is taken back.
+	account, several := s.Spec.Pod.ServiceAccountName == "", render.HasSeveral(s)
+	return []child{
+		{forPods: true, put: restricting},
+		{forPods: account, put: only(account, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)}, workload.ServiceAccount(s))},
+		{put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
+		// Several replicas find each other, and are not all evicted at once.
+		{put: only(several, s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
+		{put: only(several, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
+	}
 }
 
-// applyDeployment waits for the registry document, which the pods mount: its ConfigMap is watched.
-func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
+// only puts a child where it is wanted, and takes ours back where it is not. live is empty but for its name.
+func only[O client.Object](wanted bool, s *mcpv1alpha1.MCPServer, live O, want applyConfiguration) func(context.Context, *writes.Applier) error {
+	return func(ctx context.Context, a *writes.Applier) error {
+		if !wanted {
+			return writes.DeleteOwned(ctx, a, s, live)
+		}
+		return writes.Apply(ctx, a, writes.Child[O]{Kind: *want.GetKind(), Live: live, Want: want, Owned: gather.ControlledBy[O](s)})
+	}
+}
+
+// applyConfiguration is one that says of what kind it is, as all of them do.
+type applyConfiguration interface {
+	runtime.ApplyConfiguration
+	GetKind() *string
+}
+
+// noDocument says why there is no registry document, which pods mount; the zero value where there is one. It is written elsewhere, and
+// its ConfigMap is watched.
+func (r *ServerReconciler) noDocument(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.Refusal, error) {
 	document, err := r.Gather.Document(ctx, s)
-	if err != nil || len(document) == 0 {
-		return err
+	if err != nil || len(document) > 0 {
+		return decide.Refusal{}, err
 	}
-	live, err := r.live(ctx, s)
-	if err != nil {
-		return err
+	if why := r.Library.Refused(client.ObjectKeyFromObject(s)); why != (decide.Refusal{}) {
+		return why, nil
 	}
-	if live.UID == "" {
-		if gone, err := r.gone(ctx, s); gone || err != nil {
-			return err
-		}
-	}
-	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
-		return err
-	}
-	want, state, err := r.inTurn(ctx, s, live)
-	if err != nil {
-		return err
-	}
-	err = writes.Apply(ctx, r.Apply, writes.Child[*appsv1.Deployment]{
-		Kind:     "Deployment",
-		Live:     &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
-		Want:     want,
-		Owned:    gather.ControlledBy[*appsv1.Deployment](s),
-		Complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
-	})
-	if err != nil {
-		return err
-	}
-	if len(live.Changed) > 0 {
-		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
-			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
-	}
-	return r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
-}
-
-// gone asks the API server itself whether a server is no more. A view that is late shows one for a while after it was deleted
-// and its pods with it, and would start them once more.
-func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (bool, error) {
-	var now mcpv1alpha1.MCPServer
-	err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &now)
-	switch {
-	case apierrors.IsNotFound(err):
-		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("reading MCPServer %s: %w", s.Name, err)
-	default:
-		return now.UID != s.UID || !now.DeletionTimestamp.IsZero(), nil
-	}
-}
-
-// inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
-// asks for others and the server's turn has not come.
-func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
-	want, err := workload.Deployment(s, r.Platform, live)
-	if err != nil {
-		return nil, "", err
-	}
-	inputs, err := workload.PodInputs(s, live)
-	if err != nil {
-		return nil, "", err
-	}
-	d, err := r.Gather.Deployment(ctx, s)
-	if err != nil {
-		return nil, "", err
-	}
-	change, err := waves.Compare(d, want, inputs)
-	if err != nil {
-		return nil, "", err
-	}
-	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)))
-	return want, state, nil
-}
-
-// withTemplate gives a Deployment that comes without a pod template the one that it has. Of that the cache has a digest alone.
-func (r *ServerReconciler) withTemplate(ctx context.Context, s *mcpv1alpha1.MCPServer, want *appsv1ac.DeploymentApplyConfiguration) (runtime.ApplyConfiguration, error) {
-	if want.Spec.Template != nil {
-		return want, nil
-	}
-	var d appsv1.Deployment
-	if err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &d); err != nil {
-		return nil, fmt.Errorf("reading Deployment %s: %w", s.Name, err)
-	}
-	has, err := appsv1ac.ExtractDeployment(&d, render.FieldOwner)
-	if err != nil {
-		return nil, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
-	}
-	mark, err := applied.MarkOf(has)
-	if err != nil {
-		return nil, err
-	}
-	if mark.Template != want.Annotations[render.AnnotationPodTemplate] {
-		return nil, fmt.Errorf("the pod template of Deployment %s has changed meanwhile", s.Name)
-	}
-	want.Spec.Template = has.Spec.Template
-	return want, nil
-}
-
-// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec says
-// so: before our own field owner lets go of it, another one takes it as it is. An autoscaler that changes it in between is no
-// harm: the two then disagree, and we come again.
-func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
-	d, pods, err := r.Gather.Running(ctx, s)
-	if err != nil {
-		return workload.Live{}, err
-	}
-	var live workload.Live
-	if d != nil {
-		live = workload.LiveOf(d, applied.Of(d).Replicas)
-	}
-	revision, err := render.Revision(s)
-	if err != nil {
-		return live, err
-	}
-	live.References, live.Changed = decide.References(live.References, revision, pods)
-	replicas := workload.ScaleOf(s, live).HandOver
-	if replicas == nil {
-		return live, nil
-	}
-	err = r.Apply.Client.Apply(ctx, workload.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
-	if err != nil {
-		return live, fmt.Errorf("handing over the replicas of Deployment %s: %w", s.Name, err)
-	}
-	return live, nil
+	return decide.Refusal{Reason: mcpv1alpha1.ReasonProgressing, Message: "the registry document has not been written yet"}, nil
 }
 
 func named(s *mcpv1alpha1.MCPServer, name string) metav1.ObjectMeta {

@@ -46,11 +46,9 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	if !s.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	refused, applyErr := r.applyChildren(ctx, s)
-	if err := r.tellWaves(ctx, s, refused); err != nil {
-		applyErr = errors.Join(applyErr, err)
-	}
-	in, err := r.gather(ctx, s, refused)
+	done := r.applyChildren(ctx, s)
+	applyErr := errors.Join(done.err, r.tellWaves(ctx, s, done.held))
+	in, err := r.gather(ctx, s, done)
 	if err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}
@@ -65,18 +63,18 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	if err := r.Keys.Heal(ctx, s, in.Pods, in.Now); err != nil {
 		return reconcile.Result{}, err
 	}
-	result := reconcile.Result{RequeueAfter: until(in.NextLook(want.Conditions), in.Now)}
-	if refused != (decide.Refusal{}) && (result.RequeueAfter == 0 || result.RequeueAfter > refusedRetry) {
-		result.RequeueAfter = refusedRetry
+	next := until(in.NextLook(want.Conditions), in.Now)
+	if done.refused != (decide.Refusal{}) && (next == 0 || next > refusedRetry) {
+		next = refusedRetry
 	}
-	return result, nil
+	return reconcile.Result{RequeueAfter: next}, nil
 }
 
-// tellWaves says how far a server is with a release where a pass did not get as far as its Deployment.
-func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) error {
+// tellWaves says how far a server is with a release where a pass did not get as far as its Deployment, because of what held it.
+func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, held decide.Refusal) error {
 	key, none := client.ObjectKeyFromObject(s), decide.Refusal{}
 	state := r.Waves.State(key)
-	if state == "" || state == waves.Upgrading && refused != none {
+	if state == "" || state == waves.Upgrading && held != none {
 		// What is refused now, or did not answer, is not why others wait: its new pods are, until they are available.
 		d, err := r.Gather.Deployment(ctx, s)
 		switch {
@@ -88,7 +86,7 @@ func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServ
 			return r.Waves.Report(ctx, key, waves.Settled)
 		}
 	}
-	if refused != none {
+	if held != none {
 		return r.Waves.Refuse(ctx, key)
 	}
 	return r.Waves.Seen(ctx, key)
@@ -103,8 +101,8 @@ func until(next, now time.Time) time.Duration {
 	return max(next.Sub(now), 0) + 100*time.Millisecond
 }
 
-func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, refused decide.Refusal) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: refused, DocumentError: r.Library.Refused(client.ObjectKeyFromObject(s)),
+func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, done outcome) (decide.ServerInput, error) {
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: done.refused, Held: done.held, DocumentError: r.Library.Refused(client.ObjectKeyFromObject(s)),
 		LeftOut: r.Library.LeftOut(client.ObjectKeyFromObject(s)).Why, Upgrade: r.Waves.State(client.ObjectKeyFromObject(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {
@@ -118,7 +116,8 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 		return in, err
 	}
 	in.Tools, in.MissingRuleSets = asked.Tools, document.MissingRuleSets(s, nil, names(asked.RuleSets))
-	return in, r.document(ctx, &in, asked)
+	err = r.document(ctx, &in, asked)
+	return in, err
 }
 
 // document says which document there is, and whether it is the one that is asked for. That one can't be written, or denies

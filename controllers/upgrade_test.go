@@ -175,6 +175,29 @@ var _ = Describe("A new release of Toolgate", func() {
 		Expect(upgraded()).To(Equal(names[:2]))
 	})
 
+	It("stops when the registry document of a server whose turn has come is gone and can't be made, and says so", func() {
+		w.restart()
+		w.pass() // they wait, and the first two are chosen
+		document := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.RegistryName(names[0])}}
+		theirs := document.DeepCopy()
+		Expect(kubectl.Delete(w.ctx, document)).To(Succeed())
+		w.create(theirs)
+		w.settle()
+		Expect(upgraded()).To(Equal(names[1:2]))
+		Expect(is(names[0])).To(Equal("False/UpgradeFailed"))
+		Expect(message(w.getServer(names[0]).Status.Conditions, "Upgraded")).To(ContainSubstring("ConfigMap " + document.Name))
+		rolledOut(1, nil, names[1])
+		Expect(is(names[2])).To(Equal("False/UpgradeWaiting"))
+		Expect(upgraded()).To(Equal(names[1:2]))
+
+		By("going on when it can be made")
+		Expect(kubectl.Delete(w.ctx, theirs)).To(Succeed())
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+		rolledOut(1, nil, names[0])
+		Expect(upgraded()).To(Equal(names[:4]))
+	})
+
 	It("does not wait for a server that was not available before", func() {
 		rolledOut(0, nil, names[0])
 		w.restart()

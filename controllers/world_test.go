@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -179,6 +180,8 @@ func (w *world) seen() {
 		func() client.ObjectList { return &corev1.ConfigMapList{} },
 		func() client.ObjectList { return &appsv1.DeploymentList{} },
 		func() client.ObjectList { return &corev1.ServiceList{} },
+		func() client.ObjectList { return &corev1.ServiceAccountList{} },
+		func() client.ObjectList { return &networkingv1.NetworkPolicyList{} },
 		func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} },
 	} {
 		Eventually(func() map[string]string { return versions(w, w.client, list()) }).Should(Equal(versions(w, kubectl, list())))

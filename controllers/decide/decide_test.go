@@ -145,8 +145,8 @@ func TestServerConditions(t *testing.T) {
 			in.Tools, in.LeftOut = nil, map[string]decide.Refusal{"a": {Reason: "ApplyFailed", Message: "its name is too long"}}
 		}, map[string]string{"Discovered": "True/ToolsWithheld", "Ready": "True/Ready"}},
 		"the API server takes nothing of a release": {func(in *decide.ServerInput) {
-			in.Upgrade, in.Refused = waves.Refused, decide.Refusal{Reason: "ApplyFailed", Message: "no such image is allowed"}
-		}, map[string]string{"Upgraded": "False/UpgradeFailed", "Accepted": "False/ApplyFailed"}},
+			in.Upgrade, in.Held = waves.Refused, decide.Refusal{Reason: "ApplyFailed", Message: "no such image is allowed"}
+		}, map[string]string{"Upgraded": "False/UpgradeFailed"}},
 		"what was refused stays told while there is no answer": {func(in *decide.ServerInput) {
 			in.Unanswered, in.Upgrade = true, waves.Refused
 			in.Server.Status.Conditions = is("Accepted=False/ApplyFailed: no quota", "Upgraded=False/UpgradeFailed: no quota")

@@ -16,6 +16,18 @@ type Refusal struct {
 	Message string
 }
 
+// And joins two refusals: the reason is that of the first, the message has both.
+func (r Refusal) And(other Refusal) Refusal {
+	switch {
+	case r == Refusal{}:
+		return other
+	case other == Refusal{}, other == r:
+		return r
+	default:
+		return Refusal{Reason: r.Reason, Message: r.Message + "; " + other.Message}
+	}
+}
+
 // lastRefusal is what was refused last, as the status has it, for an attempt that got no answer: that does not make it untrue, and a
 // status that said otherwise would say what nobody knows.
 func (d *ServerInput) lastRefusal(list []metav1.Condition) (verdict, bool) {

@@ -30,8 +30,10 @@ type ServerInput struct {
 	Now    time.Time
 	// Revision is that of the spec.
 	Revision string
-	// Refused says why the children were not applied.
+	// Refused says why children were not applied.
 	Refused Refusal
+	// Held says why the Deployment is not as the spec asks for: it was refused, or something that its pods must not be without.
+	Held Refusal
 	// Unanswered says that an attempt to apply them ended without a verdict.
 	Unanswered bool
 	// Deployment is nil while there is none.
@@ -101,11 +103,12 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 }
 
 func (d *ServerInput) accepted(list []metav1.Condition) verdict {
-	if d.Refused != (Refusal{}) {
-		return no(d.Refused.Reason, d.Refused.Message)
+	refused := d.Refused
+	if d.DocumentError.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
+		refused = refused.And(d.DocumentError)
 	}
-	if e := d.DocumentError; e != (Refusal{}) && e.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
-		return no(e.Reason, e.Message)
+	if refused != (Refusal{}) {
+		return no(refused.Reason, refused.Message)
 	}
 	if len(d.MissingRuleSets) > 0 {
 		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(

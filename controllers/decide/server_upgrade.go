@@ -21,11 +21,11 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 		return no(mcpv1alpha1.ReasonUpgradeWaiting, "its pods stay as they are until their turn comes: some servers of one namespace are upgraded at a time, "+
 			"and none while one that was upgraded is not available (Upgraded=False/UpgradeFailed); a change of the spec upgrades it at once")
 	case waves.Refused:
-		if last, known := previous(list, mcpv1alpha1.ConditionUpgraded); known && d.Refused == (Refusal{}) {
+		if last, known := previous(list, mcpv1alpha1.ConditionUpgraded); known && d.Held == (Refusal{}) {
 			return last // it is being asked again, and there is no answer yet
 		}
 		return no(mcpv1alpha1.ReasonUpgradeFailed, "its pods can't be those of the release that runs, and no other server is upgraded until they can: "+
-			d.Refused.Reason+": "+d.Refused.Message)
+			d.Held.Reason+": "+d.Held.Message)
 	case waves.Upgrading:
 		reason, message := d.podProblem()
 		if reason == "" {

@@ -14,7 +14,8 @@ import (
 type State string
 
 // States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet.
-// Refused: its turn has come, and the API server does not take what the release makes of it.
+// Refused: its turn has come, and the API server does not take what the release makes of it, or what its pods must not be without
+// is not there.
 const (
 	Settled   State = "Settled"
 	Waiting   State = "Waiting"
@@ -67,8 +68,8 @@ func (g *Gate) Report(ctx context.Context, key types.NamespacedName, state State
 	return err
 }
 
-// Refuse is for a server whose children the API server does not take. Where its turn has come, the wave goes on when it does; nobody
-// else's turn comes before: what it says of one server it may say of all.
+// Refuse is for a server whose new pods the API server does not take, or that lacks what they must not be without. Where its turn has
+// come, the wave goes on when it is through; nobody else's turn comes before: what is said of one server may be true of all.
 func (g *Gate) Refuse(ctx context.Context, key types.NamespacedName) error {
 	if !g.Turn(key) {
 		return g.Seen(ctx, key)

@@ -1,0 +1,188 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/controllers/writes"
+	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
+)
+
+// applyDeployment writes the Deployment as a whole, where all is there that its pods must not be without.
+func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
+	live, err := r.live(ctx, s)
+	if err != nil {
+		return err
+	}
+	if live.UID == "" {
+		if gone, err := r.gone(ctx, s); gone || err != nil {
+			return err
+		}
+	}
+	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
+		return err
+	}
+	want, state, err := r.inTurn(ctx, s, live)
+	if err != nil {
+		return err
+	}
+	err = writes.Apply(ctx, r.Apply, writes.Child[*appsv1.Deployment]{
+		Kind:     "Deployment",
+		Live:     &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
+		Want:     want,
+		Owned:    gather.ControlledBy[*appsv1.Deployment](s),
+		Complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
+	})
+	if err != nil {
+		return err
+	}
+	if len(live.Changed) > 0 {
+		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
+			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
+	}
+	return r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
+}
+
+// scaleDown takes away the pods that are too many where the Deployment can't be written as a whole: whatever is refused, a server
+// that is Disabled stops. All else of the Deployment stays as it was applied last.
+func (r *ServerReconciler) scaleDown(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
+	d, err := r.Gather.Deployment(ctx, s)
+	if d == nil || err != nil {
+		return err
+	}
+	replicas := workload.ScaleOf(s, workload.LiveOf(d, applied.Of(d).Replicas)).Replicas
+	if replicas == nil || *replicas >= ptr.Deref(d.Spec.Replicas, 1) {
+		return nil
+	}
+	has, err := r.wasApplied(ctx, s)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if has.Spec == nil {
+		has.Spec = appsv1ac.DeploymentSpec()
+	}
+	has.Spec.Replicas = replicas
+	return writes.Apply(ctx, r.Apply, writes.Child[*appsv1.Deployment]{
+		Kind:  "Deployment",
+		Live:  &appsv1.Deployment{ObjectMeta: named(s, s.Name)},
+		Want:  has.WithUID(d.UID), // one that is gone is not made anew
+		Owned: gather.ControlledBy[*appsv1.Deployment](s),
+	})
+}
+
+// wasApplied is what our field owner has applied to the Deployment. The cache has a digest of that alone.
+func (r *ServerReconciler) wasApplied(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1ac.DeploymentApplyConfiguration, error) {
+	var d appsv1.Deployment
+	if err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &d); err != nil {
+		return nil, fmt.Errorf("reading Deployment %s: %w", s.Name, err)
+	}
+	has, err := appsv1ac.ExtractDeployment(&d, render.FieldOwner)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was applied to Deployment %s: %w", s.Name, err)
+	}
+	return has, nil
+}
+
+// gone asks the API server itself whether a server is no more. A view that is late shows one for a while after it was deleted
+// and its pods with it, and would start them once more.
+func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (bool, error) {
+	var now mcpv1alpha1.MCPServer
+	err := r.Apply.Live.Get(ctx, client.ObjectKeyFromObject(s), &now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading MCPServer %s: %w", s.Name, err)
+	default:
+		return now.UID != s.UID || !now.DeletionTimestamp.IsZero(), nil
+	}
+}
+
+// inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
+// asks for others and the server's turn has not come.
+func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
+	want, err := workload.Deployment(s, r.Platform, live)
+	if err != nil {
+		return nil, "", err
+	}
+	inputs, err := workload.PodInputs(s, live)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := r.Gather.Deployment(ctx, s)
+	if err != nil {
+		return nil, "", err
+	}
+	change, err := waves.Compare(d, want, inputs)
+	if err != nil {
+		return nil, "", err
+	}
+	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)))
+	return want, state, nil
+}
+
+// withTemplate gives a Deployment that comes without a pod template the one that it has.
+func (r *ServerReconciler) withTemplate(ctx context.Context, s *mcpv1alpha1.MCPServer, want *appsv1ac.DeploymentApplyConfiguration) (runtime.ApplyConfiguration, error) {
+	if want.Spec.Template != nil {
+		return want, nil
+	}
+	has, err := r.wasApplied(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := applied.MarkOf(has)
+	if err != nil {
+		return nil, err
+	}
+	if mark.Template != want.Annotations[render.AnnotationPodTemplate] {
+		return nil, fmt.Errorf("the pod template of Deployment %s has changed meanwhile", s.Name)
+	}
+	want.Spec.Template = has.Spec.Template
+	return want, nil
+}
+
+// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec says
+// so: before our own field owner lets go of it, another one takes it as it is. An autoscaler that changes it in between is no
+// harm: the two then disagree, and we come again.
+func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
+	d, pods, err := r.Gather.Running(ctx, s)
+	if err != nil {
+		return workload.Live{}, err
+	}
+	var live workload.Live
+	if d != nil {
+		live = workload.LiveOf(d, applied.Of(d).Replicas)
+	}
+	revision, err := render.Revision(s)
+	if err != nil {
+		return live, err
+	}
+	live.References, live.Changed = decide.References(live.References, revision, pods)
+	replicas := workload.ScaleOf(s, live).HandOver
+	if replicas == nil {
+		return live, nil
+	}
+	err = r.Apply.Client.Apply(ctx, workload.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
+	if err != nil {
+		return live, fmt.Errorf("handing over the replicas of Deployment %s: %w", s.Name, err)
+	}
+	return live, nil
+}
