@@ -38,6 +38,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	var namer library.Namer
 	for i := range servers {
 		tools, err := r.Gather.Tools(ctx, client.ObjectKeyFromObject(&servers[i]))
 		if err != nil {
@@ -47,7 +48,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		if !reaches || !servers[i].DeletionTimestamp.IsZero() {
 			continue
 		}
-		reached, err := r.reached(ctx, set, &servers[i])
+		reached, err := r.reached(ctx, namer.Name(set), &servers[i])
 		if err != nil {
 			return reconcile.Result{}, err
 		}
@@ -62,7 +63,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 }
 
 // reached asks which pods of a server enforce a document that holds the set just as it is now.
-func (r *RuleSetReconciler) reached(ctx context.Context, set rules.Set, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
+func (r *RuleSetReconciler) reached(ctx context.Context, set library.Named, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
 	key := client.ObjectKeyFromObject(s)
 	out := decide.Reached{Server: s.Name}
 	held, err := r.Gather.Written(ctx, s, r.Library)

@@ -121,8 +121,8 @@ type applyConfiguration interface {
 // noDocument says why there is no registry document, which pods mount; the zero value where there is one. It is written elsewhere, and
 // its ConfigMap is watched.
 func (r *ServerReconciler) noDocument(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.Refusal, error) {
-	document, err := r.Gather.Document(ctx, s)
-	if err != nil || len(document) > 0 {
+	there, err := r.Gather.HasDocument(ctx, s)
+	if err != nil || there {
 		return decide.Refusal{}, err
 	}
 	if why := r.Library.Refused(client.ObjectKeyFromObject(s)); why != (decide.Refusal{}) {

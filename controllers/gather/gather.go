@@ -30,7 +30,7 @@ import (
 	"toolgate.dev/toolgate/internal/render/document"
 )
 
-// Gatherer reads what decisions are made of. Lists come sorted by name, and are the cache's own: nobody may write to what is in them.
+// Gatherer reads what decisions are made of. Lists come sorted by name. What is read is the cache's own: nobody may write to it.
 //
 // A list does not wait for what the manager itself is writing, as a read of one object does: it would wait for all writes of its
 // kind, of any namespace and by anybody, and where there are thousands, everybody would wait for them most of the time. What
@@ -99,7 +99,7 @@ func (g *Gatherer) RuleSets(ctx context.Context, namespace string) ([]mcpv1alpha
 // Deployment is the server's own, reduced; nil where there is none, or where one of its name is not ours.
 func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
 	var d appsv1.Deployment
-	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d)
+	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -157,19 +157,10 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	return out, nil
 }
 
-// Document are the files of the server's registry document that begin it; none while there is none.
-func (g *Gatherer) Document(ctx context.Context, s *mcpv1alpha1.MCPServer) (shard.Files, error) {
+// HasDocument says whether there is a registry document of the server.
+func (g *Gatherer) HasDocument(ctx context.Context, s *mcpv1alpha1.MCPServer) (bool, error) {
 	cm, err := g.configMap(ctx, s, render.RegistryName(s.Name))
-	if cm == nil || err != nil {
-		return nil, err
-	}
-	files := shard.Files{}
-	for _, name := range []string{registry.FileName, shard.RootFile} {
-		if data := cm.Data[name]; data != "" {
-			files[name] = []byte(data)
-		}
-	}
-	return files, nil
+	return cm != nil && (cm.Data[registry.FileName] != "" || cm.Data[shard.RootFile] != ""), err
 }
 
 // Shard is the content of one shard of the server's document.
@@ -187,7 +178,7 @@ func (g *Gatherer) Shard(ctx context.Context, s *mcpv1alpha1.MCPServer, file str
 // configMap is one of the server's own; nil where there is none, or where one of its name is not ours.
 func (g *Gatherer) configMap(ctx context.Context, s *mcpv1alpha1.MCPServer, name string) (*corev1.ConfigMap, error) {
 	var cm corev1.ConfigMap
-	err := g.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &cm)
+	err := g.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &cm, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -201,12 +192,12 @@ func (g *Gatherer) configMap(ctx context.Context, s *mcpv1alpha1.MCPServer, name
 
 // Written is what the server's registry document holds as it stands in the cluster.
 func (g *Gatherer) Written(ctx context.Context, s *mcpv1alpha1.MCPServer, known *library.Library) (library.Held, error) {
-	files, err := g.Document(ctx, s)
-	if err != nil {
+	cm, err := g.configMap(ctx, s, render.RegistryName(s.Name))
+	if cm == nil || err != nil {
 		return library.Held{}, err
 	}
 	var failed error
-	held := known.Read(client.ObjectKeyFromObject(s), files, func(file string) ([]byte, error) {
+	held := known.ReadData(client.ObjectKeyFromObject(s), cm.Data, func(file string) ([]byte, error) {
 		data, err := g.Shard(ctx, s, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = err

@@ -4,14 +4,10 @@
 package library
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
-	"toolgate.dev/toolgate/internal/rules"
 )
 
 // keptDocuments are remembered for each server: a pod can be a few behind.
@@ -31,25 +27,8 @@ type Held struct {
 	Content string
 	// Sequence is 0 where the document can't be read: somebody else wrote it, and it is about to be written anew.
 	Sequence int64
-	// sets are the digests of the sets in it, by name.
-	sets map[string][sha256.Size]byte
-}
-
-// Has says whether the document holds a set just as it is: its generation, its rules, and whom it reaches. The generation
-// alone would not do: a RuleSet that was deleted and made again starts over at 1, and a server's labels and its tools' specs
-// say whom a set reaches without giving it another.
-func (h Held) Has(set rules.Set) bool {
-	held, ok := h.sets[set.Name]
-	return ok && held == digestOf(set)
-}
-
-// digestOf names a set. What can't be encoded is in no document.
-func digestOf(set rules.Set) [sha256.Size]byte {
-	data, err := json.Marshal(set)
-	if err != nil {
-		return [sha256.Size]byte{}
-	}
-	return sha256.Sum256(data)
+	// sets are those in it, by name.
+	sets map[string]Named
 }
 
 // Current says whether a dispatcher that has this digest in force can have nothing newer.
@@ -69,7 +48,7 @@ func (l *Library) Read(key types.NamespacedName, files shard.Files, load shard.L
 	if last, known := l.find(key, func(h Held) bool { return h.Digest == held.Digest && h.Piece == held.Piece }); known {
 		return last
 	}
-	held.sets = map[string][sha256.Size]byte{}
+	held.sets = map[string]Named{}
 	doc, err := shard.Decode(first, load)
 	if err != nil {
 		// What comes next must pass it all the same. It is not remembered: its shards may be on their way.
@@ -82,13 +61,50 @@ func (l *Library) Read(key types.NamespacedName, files shard.Files, load shard.L
 		held.Closed = err != nil || contentOf(piece) != held.Content
 	}
 	for _, set := range doc.RuleSets {
-		held.sets[set.Name] = digestOf(set)
+		held.sets[set.Name] = new(Namer).Name(set)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.of(key)
 	d.held = append(d.held, held)
 	d.held = d.held[max(0, len(d.held)-keptDocuments):]
+	return held
+}
+
+// beginning is what begins a server's document, as its ConfigMap has it.
+type beginning struct{ piece, root string }
+
+// last is a document as it was read last.
+type last struct {
+	of   beginning
+	held Held
+}
+
+// ReadData is Read for the data of a ConfigMap. While that is as it was the last time, nothing of it is gone through: it is the same
+// strings, and Go need not compare those.
+func (l *Library) ReadData(key types.NamespacedName, data map[string]string, load shard.Load) Held {
+	of := beginning{piece: data[registry.FileName], root: data[shard.RootFile]}
+	if of == (beginning{}) {
+		return Held{}
+	}
+	l.mu.Lock()
+	before := l.known(key).last
+	l.mu.Unlock()
+	if before.of == of {
+		return before.held
+	}
+	files := shard.Files{}
+	for name, text := range map[string]string{registry.FileName: of.piece, shard.RootFile: of.root} {
+		if text != "" {
+			files[name] = []byte(text)
+		}
+	}
+	held := l.Read(key, files, load)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d := l.servers[key]; d != nil && held.Content != "" {
+		d.last = last{of, held}
+	}
 	return held
 }
 

@@ -38,6 +38,7 @@ type compiledSet struct {
 type documents struct {
 	asked   *rendering
 	held    []Held // newest last
+	last    last
 	refused decide.Refusal
 	leftOut LeftOut
 }

@@ -257,7 +257,7 @@ func TestWhatDocumentsHeld(t *testing.T) {
 		"nothing that can't be read":              {read(l, key, []byte("scribbled over")), set(sound, 1, nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.held.Has(tc.set); got != tc.want {
+			if got := tc.held.Has(new(library.Namer).Name(tc.set)); got != tc.want {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})
@@ -329,7 +329,7 @@ func TestADocumentHoldsASchemaAsItIs(t *testing.T) {
 	in.RuleSets[1].Spec.Rules[0].When = ""
 	in.RuleSets[1].Spec.Rules[0].Schema = &runtime.RawExtension{Raw: []byte(`{ "properties": {"a": {"pattern": "<\u003c&\u2028"}} }`)}
 	held := read(l, key, encoded(t, render(t, l, in)))
-	if set, _ := document.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(set) || set.Broken != "" {
+	if set, _ := document.SetFor(&in.RuleSets[1], in.Server, in.Tools, l.Broken(&in.RuleSets[1])); !held.Has(new(library.Namer).Name(set)) || set.Broken != "" {
 		t.Errorf("the document does not hold %+v", set)
 	}
 }
