@@ -30,6 +30,8 @@ type outcome struct {
 	held decide.Refusal
 	// waits says that the Deployment can't be as the spec asks for.
 	waits bool
+	// guard is what came of the NetworkPolicy.
+	guard decide.Guard
 	// err is what ended without a verdict.
 	err error
 }
@@ -54,14 +56,18 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 	var out outcome
 	if message := render.Invalid(s); message != "" {
 		out.refused = decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: message}
+		out.guard.Refused = out.refused
 		out.hold(out.refused, nil)
 		if render.Disabled(s) {
 			out.add(r.scaleDown(ctx, s), true)
 		}
 		return out
 	}
-	for _, c := range r.children(s) {
+	for i, c := range r.children(s) {
 		out.add(c.put(ctx, r.Apply), c.forPods)
+		if i == 0 {
+			out.guard = decide.Guard{Refused: out.refused, Unanswered: out.err != nil}
+		}
 	}
 	missing, err := r.noDocument(ctx, s)
 	out.err = errors.Join(out.err, err)
@@ -83,7 +89,7 @@ type child struct {
 	put func(context.Context, *writes.Applier) error
 }
 
-// children come in the order in which they are written.
+// children come in the order in which they are written: the NetworkPolicy, which restricts, is the first.
 func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	policy, err := workload.NetworkPolicy(s, r.Platform)
 	restricting := only(true, s, &networkingv1.NetworkPolicy{ObjectMeta: named(s, s.Name)}, policy)

@@ -102,7 +102,7 @@ func until(next, now time.Time) time.Duration {
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, done outcome) (decide.ServerInput, error) {
-	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: done.refused, Held: done.held, DocumentError: r.Library.Refused(client.ObjectKeyFromObject(s)),
+	in := decide.ServerInput{Server: s, Now: r.Clock.Now(), Refused: done.refused, Held: done.held, Guard: done.guard, DocumentError: r.Library.Refused(client.ObjectKeyFromObject(s)),
 		LeftOut: r.Library.LeftOut(client.ObjectKeyFromObject(s)).Why, Upgrade: r.Waves.State(client.ObjectKeyFromObject(s))}
 	var err error
 	if in.Revision, err = render.Revision(s); err != nil {

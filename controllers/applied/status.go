@@ -6,6 +6,7 @@ package applied
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -37,21 +38,25 @@ func StatusMarks(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry
 }
 
 // Meddled says whether somebody else has written an object's status between two looks at it. Whoever sets a field is on record;
-// whoever takes one of ours away is not, but our part is less then, although we wrote at no later time.
+// whoever takes one of ours away is not, but our part is less then, although we wrote at no later time. A write of ours that only
+// takes fields away looks the same: that costs a look in vain.
 func Meddled(before, after metav1.Object) bool {
 	was, is := StatusMarks(before.GetManagedFields()), StatusMarks(after.GetManagedFields())
 	ourLast, ours := takeOurs(&was), takeOurs(&is)
-	if !equality.Semantic.DeepEqual(was, is) {
-		return true
-	}
 	switch {
-	case ourLast == nil:
-		return false // we have not written yet, or did under another name
 	case ours == nil:
-		return true
+		return ourLast != nil || !equality.Semantic.DeepEqual(was, is)
+	case ourLast == nil || !ourLast.Time.Equal(ours.Time):
+		// What we write we take from others: they have less then, but have not written.
+		return slices.ContainsFunc(is, func(e metav1.ManagedFieldsEntry) bool { return !wroteBefore(was, e) })
 	default:
-		return ourLast.Time.Equal(ours.Time) && !equality.Semantic.DeepEqual(ourLast.FieldsV1, ours.FieldsV1)
+		return !equality.Semantic.DeepEqual(was, is) || !equality.Semantic.DeepEqual(ourLast.FieldsV1, ours.FieldsV1)
 	}
+}
+
+// wroteBefore says whether a mark of others was there before, with whatever fields.
+func wroteBefore(was []metav1.ManagedFieldsEntry, is metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(was, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == is.Manager && e.Time.Equal(is.Time) })
 }
 
 // takeOurs takes our own mark out of a list; nil where there is none.

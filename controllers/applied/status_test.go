@@ -42,8 +42,10 @@ func TestMeddled(t *testing.T) {
 		"somebody takes a field away":          {[]metav1.ManagedFieldsEntry{mine}, []metav1.ManagedFieldsEntry{wrote(render.FieldOwner, 1, part)}, true},
 		"somebody takes all away":              {[]metav1.ManagedFieldsEntry{mine}, nil, true},
 		"somebody writes again":                {[]metav1.ManagedFieldsEntry{mine, wrote("kubectl", 2, part)}, []metav1.ManagedFieldsEntry{mine, wrote("kubectl", 3, part)}, true},
-		"we put right what somebody had set":   {[]metav1.ManagedFieldsEntry{wrote(render.FieldOwner, 1, part), wrote("kubectl", 2, all)}, []metav1.ManagedFieldsEntry{wrote(render.FieldOwner, 3, all)}, true},
-		"an earlier release wrote, and we now": {[]metav1.ManagedFieldsEntry{wrote("manager", 1, all)}, []metav1.ManagedFieldsEntry{wrote("manager", 1, all), mine}, false},
+		"we put right what somebody had set":   {[]metav1.ManagedFieldsEntry{wrote(render.FieldOwner, 1, part), wrote("kubectl", 2, all)}, []metav1.ManagedFieldsEntry{wrote(render.FieldOwner, 3, all)}, false},
+		"an earlier release wrote, and we now": {[]metav1.ManagedFieldsEntry{wrote("manager", 1, all)}, []metav1.ManagedFieldsEntry{wrote("manager", 1, part), mine}, false},
+		"somebody wrote, and then we":          {[]metav1.ManagedFieldsEntry{mine}, []metav1.ManagedFieldsEntry{wrote("kubectl", 2, part), wrote(render.FieldOwner, 3, all)}, true},
+		"somebody writes where we never did":   {nil, []metav1.ManagedFieldsEntry{wrote("kubectl", 2, part)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, after := &mcpv1alpha1.MCPServer{}, &mcpv1alpha1.MCPServer{}

@@ -48,7 +48,10 @@ type conditions struct {
 	now        metav1.Time
 }
 
+// set sets one. What begins to be on its way after something else was in the way has its time from now on, not since that was.
 func (c *conditions) set(kind string, v verdict) {
+	last := meta.FindStatusCondition(c.list, kind)
+	begins := v.reason == mcpv1alpha1.ReasonProgressing && last != nil && !underWay(last)
 	meta.SetStatusCondition(&c.list, metav1.Condition{
 		Type:               kind,
 		Status:             v.status,
@@ -57,6 +60,9 @@ func (c *conditions) set(kind string, v verdict) {
 		ObservedGeneration: c.generation,
 		LastTransitionTime: c.now,
 	})
+	if begins && kind == mcpv1alpha1.ConditionEnforced {
+		meta.FindStatusCondition(c.list, kind).LastTransitionTime = c.now
+	}
 }
 
 // graceEnds is when a document that is on its way begins to count as lagging; zero where none is on its way.

@@ -114,6 +114,8 @@ func TestServerConditions(t *testing.T) {
 		}, map[string]string{"Accepted": "True/Accepted", "Enforced": "False/RegistryTooLarge", "Ready": "False/RegistryTooLarge"}},
 		"it waits for its turn to be upgraded": {func(in *decide.ServerInput) { in.Upgrade = waves.Waiting },
 			map[string]string{"Upgraded": "False/UpgradeWaiting", "Ready": "True/Ready"}},
+		"it waits, and the release names its revision in another way": {func(in *decide.ServerInput) { in.Upgrade, in.Revision = waves.Waiting, "r2" },
+			map[string]string{"Upgraded": "False/UpgradeWaiting", "Discovered": "True/Discovered", "Ready": "True/Ready"}},
 		"its upgrade is on its way": {func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }, map[string]string{"Upgraded": "False/Progressing"}},
 		"its upgrade does not arrive": {func(in *decide.ServerInput) {
 			in.Upgrade = waves.Upgrading
@@ -165,6 +167,11 @@ func TestServerConditions(t *testing.T) {
 			in.Server.Status.Conditions = is("Ready=True/Ready", "Enforced=False/Progressing")
 			in.Server.Status.Conditions[1].LastTransitionTime = metav1.NewTime(now.Add(-decide.Grace))
 		}, map[string]string{"Enforced": "False/Lagging", "Ready": "False/Lagging"}},
+		"the document is on its way after it was refused for long": {func(in *decide.ServerInput) {
+			in.DocumentStale = true
+			in.Server.Status.Conditions = is("Ready=False/InvalidSpec", "Enforced=False/InvalidSpec")
+			in.Server.Status.Conditions[1].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
+		}, map[string]string{"Enforced": "False/Progressing"}},
 		"a dispatcher has become silent with the current document": {func(in *decide.ServerInput) {
 			in.Server.Status.Conditions = is("Healthy=True/Healthy")
 			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
@@ -181,6 +188,11 @@ func TestServerConditions(t *testing.T) {
 			in.Pods = []decide.Pod{pod("a", silent, notReady, func(p *decide.Pod) { p.Status.PodIP = "10.0.0.1" })}
 			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
 		}, map[string]string{"Healthy": "Unknown/Pending"}},
+		"the only pod does not serve any more, and has said nothing to a manager that began after that": {func(in *decide.ServerInput) {
+			in.Server.Status.Conditions = is("Healthy=True/Healthy")
+			in.Pods = []decide.Pod{pod("a", silent, notReady, func(p *decide.Pod) { p.Status.PodIP = "10.0.0.1" })}
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "connection refused", now.Add(-decide.Unreachable)
+		}, map[string]string{"Healthy": "Unknown/Pending"}},
 		"all pods are gone": {func(in *decide.ServerInput) {
 			in.Server.Status.Conditions = is("Healthy=True/Healthy")
 			in.Pods = nil
@@ -191,12 +203,21 @@ func TestServerConditions(t *testing.T) {
 		}, map[string]string{"Healthy": "Unknown/Pending"}},
 		"the NetworkPolicy of a server with a port may be somebody else's": {func(in *decide.ServerInput) {
 			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
-			in.Refused = decide.Refusal{Reason: "NameConflict", Message: "x"}
+			in.Guard.Refused = decide.Refusal{Reason: "NameConflict", Message: "x"}
+			in.Refused = in.Guard.Refused
 		}, map[string]string{"Accepted": "False/NameConflict", "Protected": "Unknown/NameConflict"}},
 		"the NetworkPolicy was refused, and there is no answer since": {func(in *decide.ServerInput) {
 			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
-			in.Unanswered, in.Server.Status.Conditions = true, is("Accepted=False/NameConflict: x")
+			in.Guard.Unanswered, in.Server.Status.Conditions = true, is("Protected=Unknown/NameConflict: x")
 		}, map[string]string{"Protected": "Unknown/NameConflict"}},
+		"the NetworkPolicy has never been written": {func(in *decide.ServerInput) {
+			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
+			in.Guard.Unanswered = true
+		}, map[string]string{"Protected": "Unknown/Pending"}},
+		"something else than the NetworkPolicy is refused": {func(in *decide.ServerInput) {
+			in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
+			in.Refused = decide.Refusal{Reason: "NameConflict", Message: "x"}
+		}, map[string]string{"Protected": "True/Guarded"}},
 		"a server with a port": {func(in *decide.ServerInput) { in.Server.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP },
 			map[string]string{"Protected": "True/Guarded"}},
 		"no pod serves, so nobody enforces anything": {func(in *decide.ServerInput) { in.Pods = nil },
@@ -260,6 +281,22 @@ func TestWhatAContainerEndsOf(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s", c.Reason, c.Message, tc.wantReason, want)
 			}
 		})
+	}
+}
+
+func TestWhatIsOnItsWayHasItsTimeAfterWhatWasInTheWay(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", DocumentStale: true}
+	in.Server.Status.Conditions = is("Enforced=False/ApplyFailed")
+	in.Server.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{{0, "False/Progressing"}, {decide.Grace - time.Second, "False/Progressing"}, {decide.Grace, "False/Lagging"}} {
+		in.Now = now.Add(step.after)
+		in.Server.Status = decide.Server(in)
+		if got := conditions(in.Server.Status.Conditions)["Enforced"]; got != step.want {
+			t.Errorf("after %s: %s, want %s", step.after, got, step.want)
+		}
 	}
 }
 

@@ -42,9 +42,6 @@ func (p *Pod) Serves() bool {
 // state only for a moment after the manager has started.
 func (p *Pod) Unheard() bool { return p.Seen.State == nil && p.Seen.Err == "" }
 
-// unasked says that a pod which could have answered has not yet: one without an address has no dispatcher that could.
-func (p *Pod) unasked() bool { return p.Seen.State == nil && (p.Serves() || p.Status.PodIP != "") }
-
 // catalogue is what the pod's server listed; nil where that is not known.
 func (p *Pod) catalogue() *registry.Catalogue {
 	if p.Seen.State == nil {

@@ -42,3 +42,11 @@ func (d *ServerInput) lastRefusal(list []metav1.Condition) (verdict, bool) {
 		return verdict{}, false
 	}
 }
+
+// Guard is what came of writing the NetworkPolicy of a server.
+type Guard struct {
+	// Refused is why it is not the one that the spec asks for.
+	Refused Refusal
+	// Unanswered says that the attempt to write it ended without a verdict.
+	Unanswered bool
+}

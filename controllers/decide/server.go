@@ -36,6 +36,8 @@ type ServerInput struct {
 	Held Refusal
 	// Unanswered says that an attempt to apply them ended without a verdict.
 	Unanswered bool
+	// Guard is what came of its NetworkPolicy.
+	Guard Guard
 	// Deployment is nil while there is none.
 	Deployment *appsv1.Deployment
 	// Pods are those whose owners end at this server, sorted by name.
@@ -224,6 +226,9 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 		if p := &d.Pods[i]; p.Revision() == d.Revision {
 			current = append(current, p)
 		}
+	}
+	if len(current) == 0 && (d.Upgrade == waves.Waiting || d.Upgrade == waves.Refused) {
+		current = d.serving() // a release that names the revision in another way has not had its turn
 	}
 	for _, p := range current {
 		if cat := p.catalogue(); cat != nil {

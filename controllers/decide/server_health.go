@@ -59,7 +59,7 @@ func (d *ServerInput) healthy(list []metav1.Condition) verdict {
 	if healthy > 0 && healthy == len(pods) {
 		return yes(mcpv1alpha1.ReasonHealthy, "")
 	}
-	if last, known := previous(list, mcpv1alpha1.ConditionHealthy); known && firstOf(pods, (*Pod).unasked) != nil {
+	if last, known := previous(list, mcpv1alpha1.ConditionHealthy); known && firstOf(pods, d.unasked) != nil {
 		// A manager that has just started knows no better.
 		return last
 	}
@@ -72,6 +72,12 @@ func (d *ServerInput) healthy(list []metav1.Condition) verdict {
 // gone says that a pod which serves, or did answer, has not answered for so long that nothing is known of it.
 func (d *ServerInput) gone(p *Pod) bool {
 	return p.Seen.Err != "" && (p.Serves() || p.Seen.State != nil) && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
+}
+
+// unasked says that a pod which could have answered has not had the time to: one without an address has no dispatcher that could.
+func (d *ServerInput) unasked(p *Pod) bool {
+	late := p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
+	return p.Seen.State == nil && !late && (p.Serves() || p.Status.PodIP != "")
 }
 
 func firstOf(pods []*Pod, is func(*Pod) bool) *Pod {
@@ -186,9 +192,14 @@ func (d *ServerInput) inForce(p *Pod) bool {
 	return p.enforces(d.Document) || d.Piece != "" && !d.PieceClosed && p.enforces(d.Piece)
 }
 
+// underWay says that a condition tells of a document that is on its way.
+func underWay(c *metav1.Condition) bool {
+	return c != nil && c.Status == metav1.ConditionFalse && (c.Reason == mcpv1alpha1.ReasonProgressing || c.Reason == mcpv1alpha1.ReasonLagging)
+}
+
 // late says whether what is not in force yet is still on its way.
 func late(last *metav1.Condition, now time.Time, message string) verdict {
-	if last == nil || last.Status != metav1.ConditionFalse || now.Sub(last.LastTransitionTime.Time) < Grace {
+	if !underWay(last) || now.Sub(last.LastTransitionTime.Time) < Grace {
 		return no(mcpv1alpha1.ReasonProgressing, message)
 	}
 	return no(mcpv1alpha1.ReasonLagging, message)

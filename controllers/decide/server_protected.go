@@ -12,20 +12,19 @@ import (
 	"toolgate.dev/toolgate/internal/render"
 )
 
-// unguarded is said where something that runs the server is refused: whether that is the NetworkPolicy nobody looks at twice.
-const unguarded = "the NetworkPolicy that shuts the server's port may not be the one that the spec asks for; Accepted says what is in the way"
-
 // protected says whether the dispatcher can be gone round.
 func (d *ServerInput) protected(list []metav1.Condition) verdict {
 	remote := d.Server.Spec.Remote
-	last, refused := d.lastRefusal(list)
+	last, known := previous(list, mcpv1alpha1.ConditionProtected)
 	switch {
 	case remote == nil && render.Transport(d.Server) == mcpv1alpha1.TransportStdio:
 		return yes(mcpv1alpha1.ReasonSocket, "the server speaks on pipes that the dispatcher holds; it has no port to go round it")
-	case remote == nil && d.Refused != (Refusal{}):
-		return unknown(d.Refused.Reason, unguarded)
-	case remote == nil && refused:
-		return unknown(last.reason, unguarded)
+	case remote == nil && d.Guard.Refused != (Refusal{}):
+		return unknown(d.Guard.Refused.Reason, "the NetworkPolicy that shuts the server's port is not the one that the spec asks for: "+d.Guard.Refused.Message)
+	case remote == nil && d.Guard.Unanswered && known:
+		return last
+	case remote == nil && d.Guard.Unanswered:
+		return unknown(mcpv1alpha1.ReasonPending, "the NetworkPolicy that shuts the server's port has not been written yet")
 	case remote == nil:
 		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and the NetworkPolicy shuts it for others, where the network enforces policies")
 	case strings.HasPrefix(remote.URL, "https://") && len(remote.HeadersFrom) > 0:

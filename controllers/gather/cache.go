@@ -55,7 +55,7 @@ func CacheOptions(namespaces []string) cache.Options {
 	return opts
 }
 
-// replicaSet is read for its owner alone.
+// runs selects the pods of servers and their ReplicaSets.
 func runs() labels.Selector {
 	requirement, err := labels.NewRequirement(render.LabelServer, selection.Exists, nil)
 	if err != nil {
@@ -64,6 +64,7 @@ func runs() labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
+// replicaSet is read for its owner alone.
 func replicaSet() *metav1.PartialObjectMetadata {
 	rs := &metav1.PartialObjectMetadata{}
 	rs.SetGroupVersionKind(schema.GroupVersionKind{Group: appsv1.GroupName, Version: "v1", Kind: "ReplicaSet"})

@@ -9,7 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source hack/demo/cluster.sh
 if [[ $CLUSTER == current ]]; then
   kubectl delete namespace toolgate-demo --ignore-not-found
-  others=$(kubectl get mcpservers,mcptools,rulesets --all-namespaces --ignore-not-found -o name 2>/dev/null | wc -l)
+  others=0
+  if [[ -n $(kubectl get crd mcpservers.mcp.toolgate.dev --ignore-not-found -o name) ]]; then
+    others=$(kubectl get mcpservers,mcptools,rulesets --all-namespaces --ignore-not-found -o name | wc -l)
+  fi
   if ((others > 0)); then
     echo "Toolgate stays: $others objects of its kinds are in other namespaces of this cluster, and would go with it." >&2
     echo "They are not the demo's. To take Toolgate away with all of them: kubectl delete -k config/default" >&2
