@@ -62,7 +62,14 @@ func (c *calm) rest(ctx context.Context, m *rig.Manager, what string, points []*
 	if err := rig.Wait(ctx, c.window); err != nil {
 		return err
 	}
-	writes := slices.DeleteFunc(m.Writes()[before:], func(w proxy.Call) bool {
+	until := len(m.Writes())
+	if until > before {
+		// Whether the API server carries the last ones out is known with its answers.
+		if err := rig.Wait(ctx, quiet); err != nil {
+			return err
+		}
+	}
+	writes := slices.DeleteFunc(m.Writes()[before:until], func(w proxy.Call) bool {
 		// What the API server refuses, such as a spec that makes no pod, is tried again every half a minute on purpose.
 		return w.Denied || !quietened[w.Namespace]
 	})
