@@ -86,24 +86,6 @@ func Server(in ServerInput) mcpv1alpha1.MCPServerStatus {
 	return out
 }
 
-// NextLook is when the status has to be computed again because time alone will change it; zero when only an event can.
-func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
-	var next time.Time
-	sooner := func(t time.Time) {
-		if t.After(d.Now) && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
-	sooner(graceEnds(list))
-	d.keysMissing(sooner)
-	for _, p := range d.judged() {
-		if p.Seen.Err != "" {
-			sooner(p.Seen.FailingSince.Add(Unreachable))
-		}
-	}
-	return next
-}
-
 func (d *ServerInput) accepted(list []metav1.Condition) verdict {
 	refused := d.Refused
 	if d.DocumentError.Reason != mcpv1alpha1.ReasonRegistryTooLarge {

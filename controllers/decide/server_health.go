@@ -136,14 +136,9 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if v, out := d.outOfService(); out {
 		return unknown(v.reason, v.message)
 	}
-	if d.DocumentError != (Refusal{}) {
-		return no(d.DocumentError.Reason, d.DocumentError.Message)
-	}
-	if d.Refused.Reason == mcpv1alpha1.ReasonInvalidSpec && (d.Document == "" || d.DocumentStale) {
-		return no(d.Refused.Reason, "the last document, if there is any, stays in force until the spec is mended: "+d.Refused.Message)
-	}
-	if d.Document == "" || d.DocumentStale {
-		return late(meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced), d.Now, "the newest registry document has not been written yet")
+	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
+	if v, out := d.unwritten(last); out {
+		return v
 	}
 	if forged := d.forged(); forged != (Refusal{}) {
 		return no(forged.Reason, forged.Message)
@@ -152,7 +147,6 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 	if refused != (Refusal{}) {
 		return no(refused.Reason, refused.Message)
 	}
-	last := meta.FindStatusCondition(list, mcpv1alpha1.ConditionEnforced)
 	switch {
 	case len(d.serving()) == 0:
 		return unknown(mcpv1alpha1.ReasonPending, "no pod serves that could enforce it")
@@ -163,6 +157,21 @@ func (d *ServerInput) enforced(list []metav1.Condition) verdict {
 		return verdict{last.Status, last.Reason, last.Message}
 	}
 	return late(last, d.Now, "the newest document is on its way to "+atMost(append(lagging, unheard...)))
+}
+
+// unwritten says that the document which is asked for is not the one that is written, and why.
+func (d *ServerInput) unwritten(last *metav1.Condition) (verdict, bool) {
+	missing := d.Document == "" || d.DocumentStale
+	switch {
+	case d.DocumentError != (Refusal{}):
+		return no(d.DocumentError.Reason, d.DocumentError.Message), true
+	case missing && d.Refused.Reason == mcpv1alpha1.ReasonInvalidSpec:
+		return no(d.Refused.Reason, "the last document, if there is any, stays in force until the spec is mended: "+d.Refused.Message), true
+	case missing:
+		return late(last, d.Now, "the newest registry document has not been written yet"), true
+	default:
+		return verdict{}, false
+	}
 }
 
 // behind names the serving pods that enforce an older document, and those that nobody has asked yet; or it says why one of
@@ -203,4 +212,22 @@ func late(last *metav1.Condition, now time.Time, message string) verdict {
 		return no(mcpv1alpha1.ReasonProgressing, message)
 	}
 	return no(mcpv1alpha1.ReasonLagging, message)
+}
+
+// NextLook is when the status has to be computed again because time alone will change it; zero when only an event can.
+func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
+	var next time.Time
+	sooner := func(t time.Time) {
+		if t.After(d.Now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	sooner(graceEnds(list))
+	d.keysMissing(sooner)
+	for _, p := range d.judged() {
+		if p.Seen.Err != "" {
+			sooner(p.Seen.FailingSince.Add(Unreachable))
+		}
+	}
+	return next
 }
