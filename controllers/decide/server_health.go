@@ -71,13 +71,17 @@ func (d *ServerInput) healthy(list []metav1.Condition) verdict {
 
 // gone says that a pod which serves, or did answer, has not answered for so long that nothing is known of it.
 func (d *ServerInput) gone(p *Pod) bool {
-	return p.Seen.Err != "" && (p.Serves() || p.Seen.State != nil) && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
+	return d.silent(p) && (p.Serves() || p.Seen.State != nil)
+}
+
+// silent says that a pod has failed to answer for so long that this is told.
+func (d *ServerInput) silent(p *Pod) bool {
+	return p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
 }
 
 // unasked says that a pod which could have answered has not had the time to: one without an address has no dispatcher that could.
 func (d *ServerInput) unasked(p *Pod) bool {
-	late := p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable
-	return p.Seen.State == nil && !late && (p.Serves() || p.Status.PodIP != "")
+	return p.Seen.State == nil && !d.silent(p) && (p.Serves() || p.Status.PodIP != "")
 }
 
 func firstOf(pods []*Pod, is func(*Pod) bool) *Pod {
@@ -187,7 +191,7 @@ func (d *ServerInput) behind() (lagging, unheard []string, refused Refusal) {
 			unheard = append(unheard, p.Name)
 		case p.Seen.State != nil && p.Seen.State.Registry.Error != "":
 			return nil, nil, Refusal{mcpv1alpha1.ReasonRegistryRefused, fmt.Sprintf("pod %s keeps an older document: %s", p.Name, p.Seen.State.Registry.Error)}
-		case p.Seen.Err != "" && d.Now.Sub(p.Seen.FailingSince) >= Unreachable:
+		case d.silent(p):
 			return nil, nil, Refusal{mcpv1alpha1.ReasonDispatcherUnreachable, fmt.Sprintf("pod %s: %s", p.Name, p.Seen.Err)}
 		default:
 			lagging = append(lagging, p.Name)
