@@ -78,9 +78,15 @@ type Listener struct {
 	mu      sync.Mutex
 	filter  Filter
 	acked   bool
-	pending [][]byte // what came before the acknowledgement was sent, each once
+	pending []told // what came before the acknowledgement was sent, each once
 	over    bool
 	ended   chan struct{}
+}
+
+// told is a notification that is ready to be sent.
+type told struct {
+	method  string
+	message []byte
 }
 
 // Ended is closed when the subscription has ended.
@@ -111,8 +117,11 @@ func (l *Listener) Acknowledge(uris []string) {
 	l.filter.URIs, l.acked = uris, true
 	params := append(l.params([]byte(`{"_meta":`)), `,"notifications":`...)
 	l.put(jsonrpc.AppendNotification(nil, acknowledged, append(l.filter.append(params), '}')))
-	for _, message := range l.pending {
-		l.put(message)
+	for _, p := range l.pending {
+		// It may be of a resource that could not be subscribed to after all.
+		if params, _ := jsonrpc.Member(p.message, "params"); l.wants(p.method, params) {
+			l.put(p.message)
+		}
 	}
 	l.pending = nil
 }
@@ -158,9 +167,9 @@ func (l *Listener) tell(method string, params []byte) {
 	message := jsonrpc.AppendNotification(nil, method, jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "_meta", Raw: meta}))
 	if !l.acked {
 		switch {
-		case slices.ContainsFunc(l.pending, func(p []byte) bool { return bytes.Equal(p, message) }):
+		case slices.ContainsFunc(l.pending, func(p told) bool { return bytes.Equal(p.message, message) }):
 		case len(l.pending) < maxResources:
-			l.pending = append(l.pending, message)
+			l.pending = append(l.pending, told{method, message})
 		default:
 			go l.End()
 		}
