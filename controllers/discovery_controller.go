@@ -51,9 +51,12 @@ type discovery struct {
 	revisions, live []string
 	// replicas that the Deployment asks for; nil while there is none.
 	replicas *int32
-	// held is the server's document as it is written; refused is why it is not the one that is asked for.
+	// held is the server's document as it is written; refused is why it is not the one that is asked for, and inForce what it says
+	// then. untried says that nobody has tried to write that yet.
 	held    library.Held
 	refused decide.Refusal
+	inForce decide.InForce
+	untried bool
 	// broken are the sets of the document that is asked for that deny what they govern.
 	broken []*rules.Compiled
 }
@@ -191,15 +194,28 @@ func (r *DiscoveryReconciler) document(ctx context.Context, d *discovery, tools 
 		return err
 	}
 	doc, err := r.Library.Document(document.Input{Server: d.server, Tools: tools, RuleSets: sets, Revisions: d.revisions, Replicas: d.replicas})
-	if d.refused, err = writes.Classify(err); err != nil || d.refused != (decide.Refusal{}) {
+	if d.refused, err = writes.Classify(err); err != nil {
 		return err
 	}
-	d.broken = doc.BrokenSets()
-	if d.refused = doc.Refused(); d.refused == (decide.Refusal{}) {
-		d.refused = r.Library.Refused(d.key)
+	if d.refused == (decide.Refusal{}) {
+		d.broken = doc.BrokenSets()
+		d.untried = !doc.Is(d.held) && !r.Library.Tried(d.key)
+		d.refused = r.unwritten(d, doc)
 	}
+	if d.refused != (decide.Refusal{}) {
+		d.inForce, err = r.Gather.InForce(ctx, d.server)
+	}
+	return err
+}
+
+// unwritten says why a document is not the one that is in the cluster; the zero Refusal where it is, or is on its way.
+func (r *DiscoveryReconciler) unwritten(d *discovery, doc *library.Document) decide.Refusal {
 	if why := render.Invalid(d.server); why != "" && !doc.Is(d.held) {
-		d.refused = decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: why}
+		d.untried = false // nobody will
+		return decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: why}
 	}
-	return nil
+	if large := doc.Refused(); large != (decide.Refusal{}) {
+		return large
+	}
+	return r.Library.Refused(d.key)
 }

@@ -140,6 +140,54 @@ var _ = Describe("A document that is not the one that was asked for", func() {
 		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
 	})
+
+	It("lets through what it lets through, whatever is asked for meanwhile and whichever manager is asked", func() {
+		full := apierrors.NewForbidden(corev1.Resource("configmaps"), "files.registry", errors.New("exceeded quota"))
+		refuse := func() {
+			w.Registry.Apply = &writes.Applier{Client: deafClient{w.Registry.Apply.Client, full}, Live: w.Registry.Apply.Live}
+		}
+		discover := func() {
+			GinkgoHelper()
+			w.seen()
+			_, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
+			Expect(err).NotTo(HaveOccurred())
+			w.seen()
+		}
+		change(w, w.getTool("files.list-files"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settleEnforced(pod)
+		refuse()
+		change(w, w.getTool("files.list-files"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateEnabled })
+
+		By("taking back what was said of a tool before the attempt")
+		discover()
+		Expect(tool("files.list-files")).To(Equal("True/Callable"))
+		w.settle()
+		Expect(tool("files.list-files")).To(Equal("False/ApplyFailed"))
+		Expect(tool("files.read-file")).To(Equal("True/Callable"))
+
+		By("saying of a tool that ought to be withheld that it is not")
+		change(w, w.getTool("files.read-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.State = mcpv1alpha1.StateDisabled })
+		w.settle()
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Ready")).To(Equal("False/Disabled"))
+		Expect(tool("files.read-file")).To(Equal("True/ApplyFailed"))
+		Expect(message(w.getTool("files.read-file").Status.Conditions, "Callable")).To(HavePrefix("what withholds it (Disabled) is in no document of MCPServer files yet: "))
+
+		By("writing nothing of either when another manager takes over")
+		count := w.writes.count()
+		w.restart()
+		refuse()
+		discover()
+		w.settle()
+		Expect(w.writes.since(count)).To(BeEmpty())
+
+		By("being as asked for once it can be written")
+		w.restart()
+		discover()
+		Expect(w.writes.since(count)).To(BeEmpty())
+		w.settleEnforced(pod)
+		Expect(tool("files.list-files")).To(Equal("True/Callable"))
+		Expect(tool("files.read-file")).To(Equal("False/Disabled"))
+	})
 })
 
 // deafClient answers every apply with an error.

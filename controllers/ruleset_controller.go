@@ -52,7 +52,7 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		reached.Tools = governed(set, tools)
+		reached.Tools = governed(set, &servers[i], tools)
 		in.Reached = append(in.Reached, reached)
 	}
 	want := decide.RuleSet(in)
@@ -91,17 +91,13 @@ func (r *RuleSetReconciler) reached(ctx context.Context, set library.Named, s *m
 }
 
 // governed counts the tools of a server that a set has a say on, without those that it lists no more.
-func governed(set rules.Set, tools []mcpv1alpha1.MCPTool) int {
+func governed(set rules.Set, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) int {
 	// Whom a set governs does not depend on its rules, which are costly to compile for each server.
 	set.Rules, set.Broken = nil, "counting"
 	compiled, _ := rules.Compile(set)
 	n := 0
 	for i := range tools {
-		if decide.Gone(&tools[i]) {
-			continue
-		}
-		destructive := tools[i].Status.Destructive == nil || tools[i].Status.Destructive.Verdict == mcpv1alpha1.HintTrue
-		if compiled.Governs(rules.ToolInfo{Name: tools[i].Spec.ToolName, Destructive: destructive}, mcpv1alpha1.DefaultMethod) {
+		if !decide.Gone(&tools[i]) && compiled.Governs(decide.ForRules(s, &tools[i]), mcpv1alpha1.DefaultMethod) {
 			n++
 		}
 	}

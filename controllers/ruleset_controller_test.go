@@ -195,6 +195,10 @@ var _ = Describe("A RuleSet", func() {
 			Expect(*rs.Status.MatchedTools).To(Equal(want), name)
 			Expect(condition(rs.Status.Conditions, "Ready")).To(Equal("True/Ready"), name)
 		}
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Gating.Scope = mcpv1alpha1.GateMutating })
+		change(w, w.getTool("files.write-file"), func(t *mcpv1alpha1.MCPTool) { t.Spec.Hints.Destructive = mcpv1alpha1.HintFalse })
+		w.settleEnforced(pod)
+		Expect(*w.getRuleSet("destructive-ones").Status.MatchedTools).To(BeEquivalentTo(1), "what is gated counts as destructive, as dispatchers have it")
 		Expect(w.decoded("files").RuleSets).To(ContainElement(And(HaveField("Name", "some-callers"), HaveField("Callers.Groups", ConsistOf("contractors")))))
 	})
 

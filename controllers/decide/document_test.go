@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 var (
@@ -53,29 +54,76 @@ func TestAServerWhoseDocumentIsNotTheOneThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestAToolIsCallableOnlyWhereADocumentLetsItThrough(t *testing.T) {
+func TestAToolIsCallableWhereTheDocumentInForceLetsItThrough(t *testing.T) {
+	none := func(*registry.Document) {}
+	nothing := "what lets it through is in no document of MCPServer files yet: no such mode"
 	for name, tc := range map[string]struct {
 		refused decide.Refusal
-		before  []metav1.Condition
+		// inForce changes a document that lets the tool through; nil for no document.
+		inForce func(*registry.Document)
 		edit    func(*decide.ToolInput)
 		want    string
 		message string
 	}{
-		"it is as was asked for":       {want: "True/Callable"},
-		"it is too large":              {refused: tooLarge, before: is("Callable=True/Callable"), want: "False/RegistryTooLarge", message: tooLarge.Message},
-		"it is too large for new ones": {refused: tooLarge, want: "False/RegistryTooLarge", message: tooLarge.Message},
-		"the last one does not know of it": {refused: invalid, want: "False/InvalidSpec",
-			message: "what lets it through is in no document of MCPServer files yet: no such mode"},
-		"the last one lets it through":                         {refused: invalid, before: is("Callable=True/Callable"), want: "True/Callable"},
-		"the last one lets it through, and its pods were away": {refused: invalid, before: is("Callable=False/ServerNotReady: no pod serves"), want: "True/Callable"},
-		"the last one withholds it": {refused: invalid, before: is("Callable=False/Disabled: spec.state is Disabled"), want: "False/InvalidSpec",
-			message: "what lets it through is in no document of MCPServer files yet: no such mode"},
-		"the last one lets it through, and what is asked for does not": {refused: invalid, before: is("Callable=True/Callable"),
+		"what was asked for is there": {want: "True/Callable"},
+		"it is too large":             {refused: tooLarge, inForce: none, want: "False/RegistryTooLarge", message: tooLarge.Message},
+		"there is none":               {refused: invalid, want: "False/InvalidSpec", message: nothing},
+		"it lets it through":          {refused: invalid, inForce: none, want: "True/Callable"},
+		"it does not know it":         {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Name = "c" }, want: "False/InvalidSpec", message: nothing},
+		"it has another definition of it": {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Digest = "a2" },
+			want: "False/InvalidSpec", message: nothing},
+		"it has none of it": {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Digest = "" },
+			want: "False/InvalidSpec", message: nothing},
+		"it has none of it and wants none": {refused: invalid, inForce: func(d *registry.Document) {
+			d.Revisions["r1"].Tools[1].Digest, d.Policy.Discovery.PinningOff = "", true
+		}, want: "True/Callable"},
+		"it withholds it": {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Withheld = "Disabled" },
+			want: "False/InvalidSpec", message: nothing},
+		"it exposes no tools": {refused: invalid, inForce: func(d *registry.Document) { d.Policy.Expose.Tools = false },
+			want: "False/InvalidSpec", message: nothing},
+		"its gate holds it": {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Hints = &registry.Hints{ReadOnly: new(false)} },
+			want: "False/InvalidSpec", message: nothing},
+		"its gate would hold it, but the server is trusted there": {refused: invalid, inForce: func(d *registry.Document) {
+			d.Revisions["r1"].Tools[1].Hints, d.Policy.Trust.Trusted = &registry.Hints{ReadOnly: new(false)}, true
+		}, want: "True/Callable"},
+		"its gate holds it since trust has ended": {refused: invalid, inForce: func(d *registry.Document) {
+			d.Revisions["r1"].Tools[1].Hints, d.Policy.Trust = &registry.Hints{ReadOnly: new(false)}, registry.Trust{Trusted: true, ExpiresAt: now.Unix()}
+		}, want: "False/InvalidSpec", message: nothing},
+		"its gate holds whatever mutates": {refused: invalid, inForce: func(d *registry.Document) {
+			d.Revisions["r1"].Tools[1].Hints = &registry.Hints{ReadOnly: new(false), Destructive: new(false)}
+			d.Policy.Gating.Mutating = true
+		}, want: "False/InvalidSpec", message: nothing},
+		"a broken set of it denies it": {refused: invalid, inForce: func(d *registry.Document) {
+			d.RuleSets = []rules.Set{{Name: "s", Broken: "syntax"}}
+		}, want: "False/InvalidSpec", message: nothing},
+		"a broken set of it denies others, and one is an audit": {refused: invalid, inForce: func(d *registry.Document) {
+			d.RuleSets = []rules.Set{{Name: "s", Broken: "syntax", Tools: &rules.ToolSelector{Names: []string{"b"}}}, {Name: "t", Broken: "syntax", Enforcement: rules.Audit}}
+		}, want: "True/Callable"},
+		"it lets through what a person has disabled": {refused: invalid, inForce: none,
+			edit: func(in *decide.ToolInput) { in.Tool.Spec.State = mcpv1alpha1.StateDisabled },
+			want: "True/InvalidSpec", message: "what withholds it (Disabled) is in no document of MCPServer files yet: no such mode"},
+		"it lets through what a person has disabled, but no pod serves": {refused: invalid, inForce: none,
+			edit: func(in *decide.ToolInput) {
+				in.Tool.Spec.State, in.Server.Status.ReadyReplicas = mcpv1alpha1.StateDisabled, nil
+			}, want: "False/ServerNotReady", message: "no pod of MCPServer files serves"},
+		"both withhold it": {refused: invalid, inForce: func(d *registry.Document) { d.Revisions["r1"].Tools[1].Withheld = "Disabled" },
 			edit: func(in *decide.ToolInput) { in.Tool.Spec.State = mcpv1alpha1.StateDisabled }, want: "False/Disabled", message: "spec.state is Disabled"},
+		"nobody has tried to write another one yet": {edit: func(in *decide.ToolInput) {
+			in.Untried, in.Tool.Status.Conditions = true, is("Callable=False/InvalidSpec: of before")
+		}, want: "False/InvalidSpec", message: "of before"},
+		"nobody has tried yet, and nothing was said before": {edit: func(in *decide.ToolInput) { in.Untried = true }, want: "True/Callable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := tool(viewed(pod("a", lists("c1", defined("a1", `,"annotations":{"readOnlyHint":true}`)))))
-			in.DocumentError, in.Tool.Status.Conditions = tc.refused, tc.before
+			in.DocumentError = tc.refused
+			if tc.inForce != nil {
+				doc := &registry.Document{
+					Policy:    registry.Policy{Expose: registry.Expose{Tools: true}},
+					Revisions: map[string]registry.Revision{"r0": {}, "r1": {Tools: []registry.Tool{{Name: "Z"}, {Name: "a", Digest: "a1"}, {Name: "z"}}}},
+				}
+				tc.inForce(doc)
+				in.InForce = decide.NewInForce(doc.Sorted())
+			}
 			if tc.edit != nil {
 				tc.edit(&in)
 			}

@@ -31,8 +31,11 @@ type ToolInput struct {
 	Duplicate render.Fault
 	// Broken are the sets of the server's document that deny what they govern.
 	Broken []*rules.Compiled
-	// DocumentError is why the server's document is not the one that was asked for.
+	// DocumentError is why the server's document is not the one that was asked for, and InForce the one that stays in force then.
 	DocumentError Refusal
+	InForce       InForce
+	// Untried says that nobody has tried to write it yet: a manager has just been started. Callable stays as it was until then.
+	Untried bool
 	// Definitions are judged once for all servers.
 	Definitions *Definitions
 }
@@ -43,13 +46,13 @@ func Tool(in ToolInput) mcpv1alpha1.MCPToolStatus {
 	out := *t.Status.DeepCopy()
 	out.ObservedGeneration = t.Generation
 	chosen := in.definitions().Observe(&out)
-	verdict := in.destructive(out.Observed)
+	verdict := verdictOf(in.Server, t.Spec.Hints, out.Observed)
 	if out.Observed != nil {
 		out.Destructive = &mcpv1alpha1.DestructiveStatus{Verdict: admission.HintOf(verdict.Destructive), Because: mcpv1alpha1.HintSource(verdict.Because)}
 	}
 	c := &conditions{list: out.Conditions, generation: t.Generation, now: metav1.NewTime(in.Now)}
 	c.set(mcpv1alpha1.ConditionRegistered, in.registered(chosen, &out, c.list))
-	c.set(mcpv1alpha1.ConditionCallable, in.callable(c.list, verdict))
+	c.set(mcpv1alpha1.ConditionCallable, in.callable(c.list, out.Observed))
 	c.set(mcpv1alpha1.ConditionReady, ready(c.list, mcpv1alpha1.ConditionRegistered, mcpv1alpha1.ConditionCallable))
 	out.Conditions = c.list
 	out.Bound()
@@ -73,19 +76,24 @@ func (d *ToolInput) definitions() admission.Tool {
 	return admission.Tool{Object: d.Tool, Server: d.Server, View: d.View}
 }
 
-func (d *ToolInput) destructive(o *mcpv1alpha1.ObservedTool) catalog.Verdict {
-	var a catalog.Annotations
-	if o != nil && o.Annotations != nil {
-		a.ReadOnly, a.Destructive = o.Annotations.ReadOnly.Bool(), o.Annotations.Destructive.Bool()
-		a.Idempotent, a.OpenWorld = o.Annotations.Idempotent.Bool(), o.Annotations.OpenWorld.Bool()
-	}
-	h := d.Tool.Spec.Hints
+// verdictOf is what a tool counts as, by the definition that is shown of it; s is nil where the server is gone.
+func verdictOf(s *mcpv1alpha1.MCPServer, h mcpv1alpha1.Hints, shown *mcpv1alpha1.ObservedTool) catalog.Verdict {
 	overrides := catalog.Hints{
 		ReadOnly: h.ReadOnly.Bool(), Destructive: h.Destructive.Bool(),
 		Idempotent: h.Idempotent.Bool(), OpenWorld: h.OpenWorld.Bool(),
 	}
-	safe := d.Server != nil && d.Server.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe
-	return catalog.Effective(a, overrides, safe)
+	return catalog.Effective(annotationsOf(shown), overrides, s != nil && s.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe)
+}
+
+// mutating says whether the server's gate holds whatever is not read-only.
+func mutating(s *mcpv1alpha1.MCPServer) bool {
+	return s.Spec.Gating.Scope == mcpv1alpha1.GateMutating
+}
+
+// ForRules is a tool as the sets of its server's document see it.
+func ForRules(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) rules.ToolInfo {
+	v := verdictOf(s, t.Spec.Hints, t.Status.Observed)
+	return rules.ToolInfo{Name: t.Spec.ToolName, Destructive: v.Gated(mutating(s))}
 }
 
 // registered is a chain: the first thing that is wrong is told.
@@ -171,8 +179,34 @@ func variants(n int32) string {
 	return fmt.Sprintf("replicas list %d different definitions of it; calls that reach one with another than the admitted definition are refused", n)
 }
 
-// callable is a chain too; the strictest thing that is in the way comes first.
-func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict {
+// callable is what is asked for, held against the document in force where that is not the one that was asked for.
+func (d *ToolInput) callable(list []metav1.Condition, shown *mcpv1alpha1.ObservedTool) verdict {
+	if last, known := previous(list, mcpv1alpha1.ConditionCallable); known && d.Untried {
+		return last
+	}
+	asked := d.asked(list, shown)
+	passes := asked.status == metav1.ConditionTrue
+	// One that is too large denies everything, and is written as such.
+	if e := d.DocumentError; e != (Refusal{}) && e.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
+		switch lets := d.InForce.lets(d.Tool.Spec.ToolName, shown, d.Now); {
+		case passes && !lets:
+			return no(e.Reason, "what lets it through is in no document of MCPServer "+d.Server.Name+" yet: "+e.Message)
+		case !passes && lets:
+			asked = yes(e.Reason, fmt.Sprintf("what withholds it (%s) is in no document of MCPServer %s yet: %s", asked.reason, d.Server.Name, e.Message))
+		}
+	}
+	if asked.status != metav1.ConditionTrue {
+		return asked
+	}
+	available := meta.FindStatusCondition(d.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
+	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
+		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
+	}
+	return asked
+}
+
+// asked is a chain too: whether the document that is asked for lets the tool through. The strictest thing that is in the way comes first.
+func (d *ToolInput) asked(list []metav1.Condition, shown *mcpv1alpha1.ObservedTool) verdict {
 	if r := meta.FindStatusCondition(list, mcpv1alpha1.ConditionRegistered); r.Status != metav1.ConditionTrue {
 		return no(r.Reason, r.Message)
 	}
@@ -182,7 +216,8 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	if d.Server.Spec.Expose.Tools == mcpv1alpha1.Deny {
 		return no(mcpv1alpha1.ReasonNotExposed, "spec.expose.tools of the server is Deny")
 	}
-	info := rules.ToolInfo{Name: d.Tool.Spec.ToolName, Destructive: v.Destructive}
+	v := verdictOf(d.Server, d.Tool.Spec.Hints, shown)
+	info := rules.ToolInfo{Name: d.Tool.Spec.ToolName, Destructive: v.Gated(mutating(d.Server))}
 	for _, set := range d.Broken {
 		if set.Governs(info, mcpv1alpha1.DefaultMethod) {
 			return no(mcpv1alpha1.ReasonRuleSetInvalid, fmt.Sprintf("RuleSet %s denies what it governs: %s", set.Name(), set.Broken()))
@@ -191,23 +226,10 @@ func (d *ToolInput) callable(list []metav1.Condition, v catalog.Verdict) verdict
 	if reason, message := d.gated(v); reason != "" {
 		return no(reason, message)
 	}
-	if e := d.DocumentError; e != (Refusal{}) && !wasCallable(list) {
-		return no(e.Reason, "what lets it through is in no document of MCPServer "+d.Server.Name+" yet: "+e.Message)
-	}
-	available := meta.FindStatusCondition(d.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
-	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
-		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
-	}
 	if text := deprecated(d.Tool.Spec.Contract); text != "" {
 		return yes(mcpv1alpha1.ReasonDeprecated, text)
 	}
 	return yes(mcpv1alpha1.ReasonCallable, "")
-}
-
-// wasCallable says whether nothing but the server's pods was in the way of a tool before, so that the last document lets it through.
-func wasCallable(list []metav1.Condition) bool {
-	last, known := previous(list, mcpv1alpha1.ConditionCallable)
-	return known && (last.status == metav1.ConditionTrue || last.reason == mcpv1alpha1.ReasonServerNotReady)
 }
 
 // deprecated says since when a tool should not be used any more; "" where it may be.
@@ -232,13 +254,13 @@ func anyServes(s *mcpv1alpha1.MCPServer) bool {
 
 // gated says whether the destructive gate holds the tool.
 func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
-	gate, word, override := v.Destructive, "destructive", `spec.hints.destructive of this MCPTool to "False"`
-	if d.Server.Spec.Gating.Scope == mcpv1alpha1.GateMutating {
-		gate, word, override = !v.ReadOnly, "mutating", `spec.hints.readOnly of this MCPTool to "True"`
+	word, override := "destructive", `spec.hints.destructive of this MCPTool to "False"`
+	if mutating(d.Server) {
+		word, override = "mutating", `spec.hints.readOnly of this MCPTool to "True"`
 	}
 	trust := d.Server.Spec.Trust
 	switch {
-	case !gate:
+	case !v.Gated(mutating(d.Server)):
 		return "", ""
 	case d.Server.Spec.Gating.Destructive == mcpv1alpha1.GateConfirm && !d.trusted():
 		return mcpv1alpha1.ReasonNeedsConfirmation, fmt.Sprintf("it counts as %s (%s), MCPServer %s is not trusted, and %s",

@@ -16,6 +16,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 func tool(edits ...func(*decide.ToolInput)) decide.ToolInput {
@@ -62,6 +63,11 @@ func TestToolConditions(t *testing.T) {
 			in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
 			in.Server.Spec.Gating.Scope = mcpv1alpha1.GateMutating
 		}, "True/Registered", "False/Untrusted"},
+		"that a broken set of destructive tools governs, since the gate holds all that mutates": {func(in *decide.ToolInput) {
+			in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse
+			in.Server.Spec.Gating.Scope, in.Server.Spec.Trust.State = mcpv1alpha1.GateMutating, mcpv1alpha1.Trusted
+			in.Broken = decide.BrokenSets(&registry.Document{RuleSets: []rules.Set{{Name: "s", Broken: "x", Tools: &rules.ToolSelector{Destructive: rules.DestructiveTrue}}}})
+		}, "True/Registered", "False/RuleSetInvalid"},
 		"whose calls are confirmed": {func(in *decide.ToolInput) { in.Server.Spec.Gating.Destructive = mcpv1alpha1.GateConfirm }, "True/Registered", "False/NeedsConfirmation"},
 		"whose calls were confirmed, of a trusted server": {func(in *decide.ToolInput) {
 			in.Server.Spec.Gating.Destructive, in.Server.Spec.Trust.State = mcpv1alpha1.GateConfirm, mcpv1alpha1.Trusted

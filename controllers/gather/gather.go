@@ -196,15 +196,40 @@ func (g *Gatherer) Written(ctx context.Context, s *mcpv1alpha1.MCPServer, known 
 	if cm == nil || err != nil {
 		return library.Held{}, err
 	}
-	var failed error
-	held := known.ReadData(client.ObjectKeyFromObject(s), cm.Data, func(file string) ([]byte, error) {
+	load, failed := g.shards(ctx, s)
+	held := known.ReadData(client.ObjectKeyFromObject(s), cm.Data, load)
+	return held, *failed
+}
+
+// InForce is the server's registry document as it stands in the cluster, decoded anew: it is for where that is not the one that is
+// asked for. One that can't be read is none.
+func (g *Gatherer) InForce(ctx context.Context, s *mcpv1alpha1.MCPServer) (decide.InForce, error) {
+	cm, err := g.configMap(ctx, s, render.RegistryName(s.Name))
+	if cm == nil || err != nil {
+		return decide.InForce{}, err
+	}
+	load, failed := g.shards(ctx, s)
+	first, err := shard.Root(document.Files(cm.Data).Load)
+	if err != nil {
+		return decide.InForce{}, nil //nolint:nilerr // no document
+	}
+	doc, err := shard.Decode(first, load)
+	if err != nil {
+		return decide.InForce{}, *failed
+	}
+	return decide.NewInForce(doc), nil
+}
+
+// shards loads shards of a server's document, and keeps why one could not be read beside not being there.
+func (g *Gatherer) shards(ctx context.Context, s *mcpv1alpha1.MCPServer) (load shard.Load, failed *error) {
+	failed = new(error)
+	return func(file string) ([]byte, error) {
 		data, err := g.Shard(ctx, s, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = err
+			*failed = err
 		}
 		return data, err
-	})
-	return held, failed
+	}, failed
 }
 
 // DocumentInput is what the server's document is rendered from.

@@ -127,17 +127,8 @@ func inputsOf(in document.Input) ([sha256.Size]byte, error) {
 	return sha256.Sum256(data), nil
 }
 
-// BrokenSets are the sets of the document that deny what they govern, compiled. They have no rules, so this is cheap.
-func (d *Document) BrokenSets() []*rules.Compiled {
-	var out []*rules.Compiled
-	for _, set := range d.doc.RuleSets {
-		if set.Broken != "" && set.Enforcement != rules.Audit {
-			compiled, _ := rules.Compile(set)
-			out = append(out, compiled)
-		}
-	}
-	return out
-}
+// BrokenSets are the sets of the document that deny what they govern.
+func (d *Document) BrokenSets() []*rules.Compiled { return decide.BrokenSets(d.doc) }
 
 // Refused says why the document denies everything instead of what it was asked for; the zero Refusal where it does not.
 func (d *Document) Refused() decide.Refusal {

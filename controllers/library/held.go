@@ -8,6 +8,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/shard"
+	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // keptDocuments are remembered for each server: a pod can be a few behind.
@@ -93,13 +94,7 @@ func (l *Library) ReadData(key types.NamespacedName, data map[string]string, loa
 	if before.of == of {
 		return before.held
 	}
-	files := shard.Files{}
-	for name, text := range map[string]string{registry.FileName: of.piece, shard.RootFile: of.root} {
-		if text != "" {
-			files[name] = []byte(text)
-		}
-	}
-	held := l.Read(key, files, load)
+	held := l.Read(key, document.Files(data), load)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d := l.servers[key]; d != nil && held.Content != "" {

@@ -36,10 +36,12 @@ type compiledSet struct {
 
 // documents is what is known of the documents of one server.
 type documents struct {
-	asked   *rendering
-	held    []Held // newest last
-	last    last
+	asked *rendering
+	held  []Held // newest last
+	last  last
+	// refused is how the last attempt at writing one ended; tried says that there was one.
 	refused decide.Refusal
+	tried   bool
 	leftOut LeftOut
 }
 
@@ -117,14 +119,21 @@ func (l *Library) of(key types.NamespacedName) *documents {
 	return d
 }
 
-// Refuse notes why a server's document can't be written; the zero Refusal takes it back. It says whether that is news.
+// Refuse notes why a server's document can't be written; the zero Refusal says that it could. It says whether that is news.
 func (l *Library) Refuse(key types.NamespacedName, why decide.Refusal) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.of(key)
-	news = d.refused != why
-	d.refused = why
+	news = d.refused != why || !d.tried
+	d.refused, d.tried = why, true
 	return news
+}
+
+// Tried says whether anybody has tried to write a server's document, since this manager was started.
+func (l *Library) Tried(key types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known(key).tried
 }
 
 // Refused says why a server's document can't be written; the zero Refusal where it can.

@@ -295,12 +295,15 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestRefusalsAreNewsOnce(t *testing.T) {
 	l := library.New()
 	why := decide.Refusal{Reason: mcpv1alpha1.ReasonRegistryTooLarge, Message: "too large"}
+	if l.Tried(key) {
+		t.Error("a document was tried that nobody has written")
+	}
 	for i, tc := range []struct {
 		why  decide.Refusal
 		news bool
-	}{{decide.Refusal{}, false}, {why, true}, {why, false}, {decide.Refusal{}, true}} {
-		if news := l.Refuse(key, tc.why); news != tc.news || l.Refused(key) != tc.why {
-			t.Errorf("step %d: news is %v, refused is %v", i, news, l.Refused(key))
+	}{{decide.Refusal{}, true}, {decide.Refusal{}, false}, {why, true}, {why, false}, {decide.Refusal{}, true}} {
+		if news := l.Refuse(key, tc.why); news != tc.news || l.Refused(key) != tc.why || !l.Tried(key) {
+			t.Errorf("step %d: news is %v, refused is %v, tried is %v", i, news, l.Refused(key), l.Tried(key))
 		}
 	}
 }

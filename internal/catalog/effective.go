@@ -56,6 +56,12 @@ func Effective(a Annotations, overrides Hints, unannotatedSafe bool) Verdict {
 	return v
 }
 
+// Gated says whether the destructive gate holds a tool of this verdict: one that is destructive, and with mutating whatever is not
+// read-only. Rules see the same as tool.destructive.
+func (v Verdict) Gated(mutating bool) bool {
+	return v.Destructive || mutating && !v.ReadOnly
+}
+
 // hint returns the first hint that is given, else the default.
 func hint(byDefault bool, hints ...*bool) bool {
 	for _, h := range hints {

@@ -39,6 +39,23 @@ func TestEffective(t *testing.T) {
 	}
 }
 
+func TestGated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		verdict       Verdict
+		gated, strict bool
+	}{
+		"destructive":                       {Verdict{Destructive: true}, true, true},
+		"neither destructive nor read-only": {Verdict{}, false, true},
+		"read-only":                         {Verdict{ReadOnly: true}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if gated, strict := tc.verdict.Gated(false), tc.verdict.Gated(true); gated != tc.gated || strict != tc.strict {
+				t.Errorf("gated %v, and %v where the gate holds what mutates; want %v and %v", gated, strict, tc.gated, tc.strict)
+			}
+		})
+	}
+}
+
 // TestRealAnnotations counts what the real servers' tools amount to: the figures of the field that the defaults rest on.
 func TestRealAnnotations(t *testing.T) {
 	count := map[Because]map[bool]int{BecauseAnnotation: {}, BecauseDefault: {}}

@@ -24,7 +24,7 @@ func hints(h *registry.Hints) catalog.Hints {
 
 // gated says whether the destructive gate holds a tool of this verdict.
 func (e *Engine) gated(v catalog.Verdict) bool {
-	return v.Destructive || e.policy().Gating.Mutating && !v.ReadOnly
+	return v.Gated(e.policy().Gating.Mutating)
 }
 
 // gate blocks destructive tools of a server that is not trusted, or wants each of their calls confirmed.

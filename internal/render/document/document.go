@@ -216,6 +216,17 @@ func ConfigMap(s *mcpv1alpha1.MCPServer, files shard.Files) *corev1ac.ConfigMapA
 		WithData(texts)
 }
 
+// Files are what the data of such a ConfigMap holds of a document.
+func Files(data map[string]string) shard.Files {
+	files := shard.Files{}
+	for _, name := range []string{registry.FileName, shard.RootFile} {
+		if text := data[name]; text != "" {
+			files[name] = []byte(text)
+		}
+	}
+	return files
+}
+
 // ShardConfigMap renders the ConfigMap of one shard.
 func ShardConfigMap(s *mcpv1alpha1.MCPServer, file string, data []byte) *corev1ac.ConfigMapApplyConfiguration {
 	return corev1ac.ConfigMap(render.ShardName(s.Name, file), s.Namespace).
