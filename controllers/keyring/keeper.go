@@ -39,9 +39,6 @@ func NewKeeper(c client.Writer, ring *Ring) *Keeper {
 	return &Keeper{client: c, ring: ring, done: map[types.UID]int{}}
 }
 
-// Ring derives the keys.
-func (k *Keeper) Ring() *Ring { return k.ring }
-
 // Ensure makes a server's Secret before pods are made that mount it, and gives the name of the key that they get; "" is none.
 // live names the key of the Deployment that is there: its Secret was made before it was, so that nothing is written at rest.
 func (k *Keeper) Ensure(ctx context.Context, s *mcpv1alpha1.MCPServer, live string) (name string, err error) {

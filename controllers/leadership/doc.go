@@ -8,5 +8,5 @@
 // tried to renew for the whole of the renew deadline. Meanwhile another manager leads. So every request that changes
 // something is held against the time of the last renewal, in the moment in which it is sent.
 //
-// It knows nothing of what managers do: it must not import controllers, render or the API.
+// It knows nothing of what managers do: it imports nothing else of this module, the API neither.
 package leadership

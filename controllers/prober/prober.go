@@ -49,9 +49,9 @@ var errWoken = errors.New("woken")
 
 // Options set up a Prober.
 type Options struct {
-	// URL gives the address of a pod's state. The default is its IP and the dispatcher's admin port.
+	// URL gives the address of a pod's state: PodURL, but where pods are played.
 	URL func(polled.Target) string
-	// Client speaks HTTP. The default keeps two connections for each pod alive.
+	// Client speaks HTTP: NewClient, but where pods are played.
 	Client *http.Client
 	// Clock says when to ask.
 	Clock clock.Clock

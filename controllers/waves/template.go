@@ -38,7 +38,7 @@ type Change struct {
 }
 
 // Compare says what applying want would do to the pods of a Deployment, which is reduced; nil is none. The inputs name all of a
-// spec that a template is made of (render.PodInputs).
+// spec that a template is made of (workload.PodInputs).
 func Compare(live *appsv1.Deployment, want *appsv1ac.DeploymentApplyConfiguration, inputs string) (*Change, error) {
 	c := &Change{Cause: Own, live: live, want: want, inputs: inputs}
 	var err error

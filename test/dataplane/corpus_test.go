@@ -47,7 +47,7 @@ func noOtherName(t *testing.T) {
 	d := serve(t, doc, c.command()...).ready()
 	s := d.session(latest)
 	for _, wrapper := range []string{"call_tool", "tools/call", "invoke", "server.remove", "REMOVE", "remove ", "./remove", "remove\u0000"} {
-		name, _ := json.Marshal(wrapper) //nolint:errchkjson // a string
+		name, _ := json.Marshal(wrapper) // a string
 		a := s.post(inCall(fmt.Sprintf(`{"name":%s,"arguments":{"name":"remove","arguments":{"name":%q}}}`, name, mark)))
 		if a.refusal().Kind != "ToolNotFoundError" {
 			t.Errorf("%q: %s", wrapper, a.body)

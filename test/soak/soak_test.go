@@ -221,5 +221,5 @@ var answered counts
 
 func (c *counts) of(d *serving.Dispatcher) *atomic.Int64 {
 	n, _ := c.all.LoadOrStore(d, new(atomic.Int64))
-	return n.(*atomic.Int64) //nolint:forcetypeassert // nothing else is stored
+	return n.(*atomic.Int64) // nothing else is stored
 }

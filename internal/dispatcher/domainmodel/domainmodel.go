@@ -122,7 +122,7 @@ func (m *Model) Look() {
 		return
 	}
 	m.state = state
-	m.log.Info("domain model read", "digest", state.Digest, "missing", state.Missing, "error", state.Error)
+	m.log.Info("domain model read", "digest", state.Digest, "missing", state.Missing, "err", state.Error)
 	m.changed()
 }
 

@@ -177,7 +177,7 @@ func (h *Handover) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the client has gone
 	}
-	h.opts.Log.Warn("a session's replica could not be reached", "error", err)
+	h.opts.Log.Warn("a session's replica could not be reached", "err", err)
 	if to, ok := r.Context().Value(passing{}).(destination); ok {
 		to.gone(w, r)
 	}

@@ -64,7 +64,7 @@ type Sender struct {
 	stop    chan struct{}
 	stopped sync.Once
 	tasks   sync.WaitGroup
-	ctx     context.Context //nolint:containedctx // the life of the goroutines that send
+	ctx     context.Context // the life of the goroutines that send
 	cancel  context.CancelFunc
 }
 

@@ -32,7 +32,7 @@ type queue struct {
 	stop    chan struct{}
 	stopped sync.Once
 	done    chan struct{}
-	ctx     context.Context //nolint:containedctx // the life of the goroutine that exports
+	ctx     context.Context // the life of the goroutine that exports
 	cancel  context.CancelFunc
 	failing bool // of that goroutine alone
 }

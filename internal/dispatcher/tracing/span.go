@@ -34,7 +34,7 @@ type Request struct {
 // Span is one span under way. It is for one goroutine at a time; End may be called once.
 type Span struct {
 	tracer *Tracer
-	ctx    context.Context //nolint:containedctx // it carries the span to its children, and no life
+	ctx    context.Context // it carries the span to its children, and no life
 	span   trace.Span
 	name   string
 	common []attribute.KeyValue

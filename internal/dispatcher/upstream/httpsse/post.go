@@ -65,7 +65,7 @@ func (w *wire) post(ctx context.Context, message []byte, p *link.Call) error {
 func (w *wire) refused(resp *http.Response, p *link.Call) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, origin.MaxErrorBody))
 	if err != nil {
-		w.Log.Debug("The body of a refusal could not be read", "error", err)
+		w.Log.Debug("the body of a refusal could not be read", "err", err)
 	}
 	status := resp.StatusCode
 	m, err := jsonrpc.Parse(bytes.TrimSpace(body), jsonrpc.Limits{})

@@ -234,7 +234,7 @@ func (c *Conn) tellCancelled(id int64) {
 	defer cancel()
 	params := append(appendInt([]byte(`{"requestId":`), id), '}')
 	if err := c.wire.Tell(ctx, jsonrpc.AppendNotification(nil, methodCancelled, params)); err != nil {
-		c.log.Debug("The server could not be told of a cancellation", "error", err)
+		c.log.Debug("the server could not be told of a cancellation", "err", err)
 	}
 }
 

@@ -247,7 +247,7 @@ func (c *Conn) reply(id jsonrpc.ID, r upstream.Reply) {
 	ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 	defer cancel()
 	if err := c.wire.Tell(ctx, message); err != nil {
-		c.log.Debug("An answer did not reach the server", "error", err)
+		c.log.Debug("an answer did not reach the server", "err", err)
 	}
 }
 
@@ -260,7 +260,7 @@ func (c *Conn) Noise() {
 // Drop counts what nobody wants. What it says is never logged: it may hold anything.
 func (c *Conn) Drop(what string) {
 	c.opts.Counters.DroppedMessages.Add(1)
-	c.log.Debug("Dropped a message of the server", "what", what)
+	c.log.Debug("dropped a message of the server", "what", what)
 }
 
 // TooLarge is the failure of a call whose answer is over the bound.

@@ -155,7 +155,7 @@ func (p *Pool) stock(ctx context.Context, one *kind) {
 	p.kinds.mu.Unlock()
 	switch {
 	case err != nil:
-		p.log.Debug("A spare connection could not be made ready", "error", err)
+		p.log.Debug("a spare connection could not be made ready", "err", err)
 	case !wanted:
 		p.end(conn)
 	}

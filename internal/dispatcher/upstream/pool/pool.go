@@ -215,7 +215,7 @@ func (p *Pool) background(do func(ctx context.Context)) {
 
 func (p *Pool) end(conn upstream.Conn) {
 	if err := conn.Close(); err != nil {
-		p.log.Warn("A connection to the server could not be closed", "error", err)
+		p.log.Warn("a connection to the server could not be closed", "err", err)
 	}
 }
 

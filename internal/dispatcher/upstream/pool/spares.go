@@ -39,7 +39,7 @@ func (p *Pool) fill() {
 	p.mu.Unlock()
 	switch {
 	case err != nil:
-		p.log.Debug("A spare connection could not be made ready", "error", err)
+		p.log.Debug("a spare connection could not be made ready", "err", err)
 	case !p.offer(conn):
 		p.end(conn)
 	}

@@ -121,7 +121,7 @@ func (l *lease) unsubscribe() {
 func (s *shared) say(ctx context.Context, conn upstream.Conn, method, uri string) {
 	params := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
 	if reply, err := conn.Call(ctx, upstream.Call{Method: method, Params: params}); err != nil || reply.Error != nil {
-		s.pool.log.Debug("A subscription could not be moved to another connection, or ended", "method", method, "error", err)
+		s.pool.log.Debug("a subscription could not be moved to another connection, or ended", "method", method, "err", err)
 	}
 }
 

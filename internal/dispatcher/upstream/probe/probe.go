@@ -185,7 +185,7 @@ func (p *Prober) session(ctx context.Context, patience time.Duration) (served ti
 	}
 	defer func() {
 		if err := conn.Close(); err != nil {
-			p.log.Warn("The connection could not be closed", "error", err)
+			p.log.Warn("the connection could not be closed", "err", err)
 		}
 	}()
 	w := &watch{Prober: p, conn: conn}
@@ -203,7 +203,7 @@ func (p *Prober) session(ctx context.Context, patience time.Duration) (served ti
 func (p *Prober) failed(e *upstream.Error) {
 	set, now := p.settings(), p.opts.Now()
 	if known := p.State().Upstream; known.Reason != e.Reason || known.Message != e.Message {
-		p.log.Warn("The server failed", "reason", e.Reason, "message", e.Message)
+		p.log.Warn("the server failed", "reason", e.Reason, "message", e.Message)
 	}
 	p.publish(func(s *State) {
 		fail(&s.Upstream, registry.UpstreamFailed, e)
@@ -296,7 +296,7 @@ func (w *watch) read(ctx context.Context) error {
 	w.nextRead = now.Add(cat.Lasts(set.TTL))
 	whole := &upstream.Catalogue{Digest: cat.Digest, Tools: cat.Tools, TTL: cat.TTL}
 	if whole.Resources, whole.Prompts, err = lists.Count(ctx, w.conn, set.ListTimeout); err != nil {
-		w.log.Warn("A list of the server could not be counted", "error", err)
+		w.log.Warn("a list of the server could not be counted", "err", err)
 	}
 	w.publish(func(s *State) {
 		connected(s, w.conn.Info())

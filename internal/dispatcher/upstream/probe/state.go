@@ -48,15 +48,6 @@ func (p *Prober) State() State {
 	return p.state
 }
 
-// Catalogue returns the last whole catalogue, nil until there was one.
-func (p *Prober) Catalogue() *upstream.Catalogue { return p.State().Catalogue }
-
-// Info is what the server said of itself last, false while it has said nothing.
-func (p *Prober) Info() (upstream.Info, bool) {
-	info := p.State().Info
-	return info, info.Era != ""
-}
-
 // publish changes the state, and tells those who wait for a change if there was one.
 func (p *Prober) publish(change func(*State)) {
 	p.mu.Lock()

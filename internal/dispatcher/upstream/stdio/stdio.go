@@ -137,7 +137,7 @@ func (w *wire) write() {
 		select {
 		case f := <-w.out.Frames():
 			if err := w.writeAll(f); err != nil {
-				w.Log.Debug("The child does not take input", "error", err)
+				w.Log.Debug("the child does not take input", "err", err)
 				w.hurry()
 				return
 			}
@@ -254,7 +254,7 @@ func (w *wire) Shut() {
 	default:
 	}
 	if err := w.process.Close(); err != nil {
-		w.Log.Warn("A child could not be ended", "error", err)
+		w.Log.Warn("a child could not be ended", "err", err)
 	}
 }
 
@@ -270,7 +270,7 @@ func (w *wire) line(text []byte) {
 		return
 	}
 	w.conn.Noise()
-	w.Log.Debug("Skipped a line of the server's standard output that is not JSON-RPC", "bytes", len(text))
+	w.Log.Debug("skipped a line of the server's standard output that is not JSON-RPC", "bytes", len(text))
 	// A message that follows other text on its line is not trusted: the text may quote anything. But whoever waits for
 	// it need not wait for its time-out.
 	if i := bytes.Index(text, []byte(`{"`)); i > 0 && bytes.Contains(text[i:], []byte(`"jsonrpc"`)) {

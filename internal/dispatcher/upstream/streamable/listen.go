@@ -98,7 +98,7 @@ func (w *wire) listens(resp *http.Response) bool {
 		return true
 	}
 	err := w.refused(resp, nil)
-	w.Log.Debug("The server offers no stream of its own", "status", resp.StatusCode, "error", err)
+	w.Log.Debug("the server offers no stream of its own", "status", resp.StatusCode, "err", err)
 	origin.Discard(resp)
 	return false
 }
@@ -106,7 +106,7 @@ func (w *wire) listens(resp *http.Response) bool {
 func (w *wire) hear(resp *http.Response) *stream {
 	s := &stream{wire: w, reader: sse.NewReader(bufio.NewReader(resp.Body), w.MaxMessageBytes)}
 	if err := s.read(); err != nil && w.conn.Context().Err() == nil {
-		w.Log.Debug("The server's own stream ended", "error", err)
+		w.Log.Debug("the server's own stream ended", "err", err)
 	}
 	_ = resp.Body.Close()
 	return s

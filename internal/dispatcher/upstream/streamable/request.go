@@ -75,7 +75,7 @@ func (w *wire) broken(ctx context.Context, err error) error {
 func (w *wire) refused(resp *http.Response, p *link.Call) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, origin.MaxErrorBody))
 	if err != nil {
-		w.Log.Debug("The body of a refusal could not be read", "error", err)
+		w.Log.Debug("the body of a refusal could not be read", "err", err)
 	}
 	m, err := jsonrpc.Parse(bytes.TrimPrefix(body, []byte(byteOrderMark)), jsonrpc.Limits{})
 	isError := err == nil && m.Error != nil

@@ -83,7 +83,7 @@ func (w *wire) Shut() {
 	defer cancel()
 	resp, err := w.send(ctx, http.MethodDelete, nil, nil) //nolint:bodyclose // Discard closes it
 	if err != nil {
-		w.Log.Debug("The server was not told of the session's end", "error", origin.Reason(err))
+		w.Log.Debug("the server was not told of the session's end", "err", origin.Reason(err))
 		return
 	}
 	origin.Discard(resp)

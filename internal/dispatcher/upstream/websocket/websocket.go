@@ -209,6 +209,6 @@ func (w *wire) Shut() {
 	timer := time.AfterFunc(w.endTimeout, func() { _ = w.socket.CloseNow() })
 	defer timer.Stop()
 	if err := w.socket.Close(ws.StatusNormalClosure, ""); err != nil {
-		w.Log.Debug("The server was not told of the end", "error", err)
+		w.Log.Debug("the server was not told of the end", "err", err)
 	}
 }
