@@ -12,10 +12,30 @@
 //	IndexReconciler      mcp-registry of a namespace
 //	RuleSetReconciler    the status of a RuleSet
 //
-// When they look is in controllers/triggers, what is rendered is in internal/render, what is true is in controllers/decide, who is asked is in controllers/prober, what is
-// remembered is in controllers/library, what proves who answered is in controllers/keyring.
+// The packages below, what each owns, and what it must not import; a client is controller-runtime, net/http and prober. depguard
+// enforces that (.golangci.yml), and hack/verify-packages.sh that every package has its row here.
 //
-// What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).
+//	package           owns                                                                      must not import
+//	applied           what the caches keep of a child, and the mark of what we applied          controllers, a client
+//	decide            what is true: conditions, reasons, words, which pod serves                controllers, a client
+//	decide/admission  which definition of a tool is served                                      controllers, a client
+//	gather            what is read: caches, indexes, the objects that decisions are made of     controllers
+//	gauges            the manager's own metrics                                                 all of ours but api
+//	keyring           keys that dispatchers prove their answers with, and their Secrets         controllers
+//	kubelet           that kubelets see a new document at once                                  controllers
+//	leadership        who of several managers acts                                              all of ours
+//	library           what reconcilers share and is costly to compute twice                     controllers, a client
+//	polled            which pod is asked, and what is known of it                               controllers, a client
+//	prober            when a pod is asked, and its last answer                                  controllers
+//	process           how a manager runs: caches, election, addresses, its end                  nothing: it stands above controllers
+//	reads             how long a read waits for the cache                                       controllers
+//	recorder          how many events are remembered                                            controllers
+//	retry             how soon what failed is tried again                                       controllers
+//	triggers          what makes which reconciler look, and when                                controllers
+//	waves             whose pods a new release restarts, and when                               controllers, a client
+//	writes            children by server-side apply, statuses, events                           controllers
+//
+// What is rendered is in internal/render. What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).
 //
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcpservers;rulesets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mcp.toolgate.dev,resources=mcptools,verbs=get;list;watch;create;patch;delete

@@ -19,6 +19,8 @@ step "code is formatted"
 go tool -modfile=hack/tools/go.mod golangci-lint fmt ./...
 step "no large file is tracked"
 hack/verify-sizes.sh
+step "the packages of the manager are as their table says"
+hack/verify-packages.sh
 step "lint"
 hack/lint.sh
 step "the dispatcher is free of Kubernetes, and small"
