@@ -2,8 +2,8 @@
 # Copyright 2026 The Toolgate Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every relative link of every Markdown file names a file that exists (what stands in `code` is no link), and
-# docs/errors.md has every reason that the dispatcher gives.
+# Every relative link of every Markdown file names a file that exists (what stands in `code` is no link), docs/README.md lists
+# every page of docs, and docs/errors.md has every reason that the dispatcher gives.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bad=0
@@ -19,6 +19,12 @@ while read -r file; do
     fi
   done < <(sed "$code" "$file" | grep -oE '\]\([^) ]+\)' | sed -E 's/^\]\((.*)\)$/\1/' || true)
 done < <(git ls-files '*.md')
+while read -r page; do
+  if ! grep -qF "](${page#docs/})" docs/README.md; then
+    echo "docs/README.md does not list $page"
+    bad=1
+  fi
+done < <(git ls-files 'docs/*.md' ':!docs/README.md' ':!docs/design/*')
 while read -r reason; do
   if ! grep -qw "$reason" docs/errors.md; then
     echo "docs/errors.md does not say what the reason $reason means"
