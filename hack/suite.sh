@@ -16,6 +16,23 @@ broken=()
 # gotestsum from the tools module, built once.
 gotestsum() { go tool -modfile=hack/tools/go.mod gotestsum "$@"; }
 
+# nothing_left_out PATTERN... fails when a package that has tests, under whatever tag, is in none of the patterns. Their packages
+# are listed by go itself, so that a pattern means here what it means to go test.
+nothing_left_out() {
+  local all listed package left=0
+  all=$(tested ./...)
+  listed=$(tested "$@")
+  for package in $all; do
+    grep -qxF "$package" <<<"$listed" && continue
+    echo "$package has tests that no suite runs: add it to one, or to those that run elsewhere, in hack/test.sh" >&2
+    left=1
+  done
+  return $left
+}
+
+# tested PATTERN... lists the packages that have tests.
+tested() { go list -tags e2e,corpus -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "$@"; }
+
 # suite NAME ARGUMENTS-OF-GO-TEST... runs one suite. Ginkgo's specs are counted beside Go's tests, as Ginkgo reports them.
 suite() {
   local name=$1 log="$results/$1.json" start=$SECONDS status=0

@@ -7,6 +7,15 @@
 # shellcheck source=hack/suite.sh
 source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
 
+engines=(./internal/jsonrpc/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...)
+data_plane=(./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/... ./test/corpus/... ./test/soak/...)
+api=(./api/... ./test/admission/...)
+controllers=(./controllers/... ./cmd/manager/...)
+faults=(./internal/testutil/... ./test/faults/...)
+# They have commands of their own: make clients, make conformance and make e2e.
+elsewhere=(./test/clients/... ./test/conformance/... ./test/e2e/...)
+nothing_left_out "${engines[@]}" "${data_plane[@]}" "${api[@]}" "${controllers[@]}" "${faults[@]}" "${elsewhere[@]}"
+
 start=$SECONDS
 echo "=== preparing: the API server and etcd (built once, into the cache)"
 KUBEBUILDER_ASSETS=$(hack/k8s/binaries.sh envtest | tail -n 1)
@@ -17,11 +26,11 @@ export TOOLGATE_NPM
 echo "prepared in $((SECONDS - start)) s"
 
 # A busy machine may take longer than the ten minutes that go test allows by itself.
-suite engines -p 2 ./internal/jsonrpc/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...
-suite data-plane -p 2 -timeout 30m ./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/... ./test/corpus/... ./test/soak/...
-suite api -p 1 -timeout 30m ./api/... ./test/admission/...
-suite controllers -p 1 -timeout 30m ./controllers/... ./cmd/manager/...
-suite faults -p 1 -timeout 30m ./internal/testutil/... ./test/faults/...
+suite engines -p 2 "${engines[@]}"
+suite data-plane -p 2 -timeout 30m "${data_plane[@]}"
+suite api -p 1 -timeout 30m "${api[@]}"
+suite controllers -p 1 -timeout 30m "${controllers[@]}"
+suite faults -p 1 -timeout 30m "${faults[@]}"
 printf '\n=== image builder\n'
 go test -C hack/image ./... || broken+=("image builder")
 finish
