@@ -149,7 +149,7 @@ func (s *Schema) Dialect() string { return s.dialect.name }
 // else at most violation.Most of them in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
 // integer; numbers are compared exactly. Whatever can't be decided is a violation.
 func (s *Schema) Validate(instance []byte) []violation.Violation {
-	if s.quick.Accepts(instance) {
+	if s.cost.readable(len(instance)) && s.quick.Accepts(instance) {
 		return nil
 	}
 	return s.validate(instance)

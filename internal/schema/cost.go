@@ -119,9 +119,14 @@ func (c costs) worstMember(n *node) uint64 {
 	return max(addSat(object, c.sum(n.everyKey)), addSat(array, c.sum(n.everyItem)))
 }
 
+// readable says whether the patterns may go through so many bytes.
+func (m *costModel) readable(bytes int) bool {
+	return uint64(bytes)*uint64(m.pattern) <= maxPatternWork
+}
+
 // affordable says whether validating v stays within what its size allows: by the bound per depth, else by counting exactly.
 func (m *costModel) affordable(root *node, v any, s *shape) bool {
-	if uint64(s.bytes)*uint64(m.pattern) > maxPatternWork {
+	if !m.readable(s.bytes) {
 		return false
 	}
 	var total uint64

@@ -183,3 +183,22 @@ func TestShortCutTakesNoMemory(t *testing.T) {
 		t.Errorf("%.0f allocations", n)
 	}
 }
+
+// What the validator refuses to begin with, because it would take too long, the short cut does not begin with either.
+func TestShortCutBearsNoMoreThanTheValidator(t *testing.T) {
+	list := `{"type":"array","items":{"$ref":"#"}}`
+	for name, tc := range map[string]struct{ schema, instance string }{
+		"a long text before a large pattern": {`{"pattern":"^(a{900}b{900}c{900}|x+)$"}`, `"` + strings.Repeat("x", 400_000) + `"`},
+		"a union that contains itself":       {`{"anyOf":[{"type":"string"}` + strings.Repeat(","+list, 64) + `]}`, strings.Repeat("[", 10) + "1" + strings.Repeat("]", 10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Compile([]byte(tc.schema), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if vs := s.Validate([]byte(tc.instance)); len(vs) != 1 || vs[0].Keyword != KeywordLimit {
+				t.Errorf("got %v, want a violation of %s", vs, KeywordLimit)
+			}
+		})
+	}
+}

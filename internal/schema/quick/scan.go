@@ -41,13 +41,15 @@ func (c *Check) Accepts(instance []byte) bool {
 type scan struct {
 	data []byte
 	pos  int
-	left int // bytes that may still be read
+	left int // bytes that may still be read, and values that may still be looked at
 }
 
 func (s *scan) space() {
+	start := s.pos
 	for s.pos < len(s.data) && (s.data[s.pos] == ' ' || s.data[s.pos] == '\n' || s.data[s.pos] == '\r' || s.data[s.pos] == '\t') {
 		s.pos++
 	}
+	s.left -= s.pos - start
 }
 
 // peek is the byte at the position, 0 at the end.
@@ -70,7 +72,8 @@ func (s *scan) next(c byte) bool {
 
 // value reads the value at the position, and says whether the node surely takes it. The position is behind it then.
 func (s *scan) value(n *node, depth int) bool {
-	if depth > maxDepth {
+	// However many branches a union has that contains itself, no more are gone into than there is left.
+	if s.left--; depth > maxDepth || s.left <= 0 {
 		return false
 	}
 	if n == nil {
@@ -89,7 +92,6 @@ func (s *scan) value(n *node, depth int) bool {
 		return false
 	}
 	s.pos = start
-	s.left-- // for a container; what it holds counts for itself
 	return s.own(n, depth) && s.left > 0
 }
 
@@ -168,6 +170,7 @@ func (s *scan) digits() int {
 	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
 		s.pos++
 	}
+	s.left -= s.pos - start
 	return s.pos - start
 }
 
