@@ -113,6 +113,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
 		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
 		r.Library.Forget(key)
+		r.Gather.Forget(key)
 		if err := r.Waves.Forget(ctx, key); err != nil {
 			return nil, err
 		}

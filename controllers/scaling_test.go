@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/render"
 )
 
 // scale writes the scale subresource, as kubectl scale and autoscalers do.
@@ -95,6 +96,21 @@ var _ = Describe("The replicas of an MCPServer", func() {
 		generation = w.deployment("files").Generation
 		Expect(w.replicasOf("files")).To(BeEquivalentTo(6))
 		Expect(w.deployment("files").Generation).To(Equal(generation+1), "in one step, by way of no other number")
+	})
+
+	It("stay an autoscaler's, with the pods as they are, when somebody takes the labels off the Deployment", func() {
+		w.create(w.server("files", external))
+		w.settle()
+		w.scale(w.deployment("files"), 20)
+		template := w.deployment("files").Spec.Template
+		Expect(w.replicasOf("files")).To(BeEquivalentTo(20))
+		document := w.decoded("files")
+
+		change(w, w.deployment("files"), func(d *appsv1.Deployment) { d.Labels = nil })
+		Expect(w.replicasOf("files")).To(BeEquivalentTo(20))
+		Expect(w.deployment("files").Labels).To(HaveKeyWithValue(render.LabelManagedBy, render.ManagedBy))
+		Expect(w.deployment("files").Spec.Template).To(Equal(template))
+		Expect(w.decoded("files")).To(Equal(document), "it is one for as many replicas as before")
 	})
 
 	It("begin with what the spec says when they are an autoscaler's, also after a time out of service", func() {

@@ -108,7 +108,7 @@ func New(d Deps, o Options) *Reconcilers {
 	}
 	hub := &triggers.Hub{}
 	asked := prober.New(prober.Options{URL: o.PodURL, Client: o.HTTP, Clock: o.Clock, Changed: hub.Changed})
-	gatherer := &gather.Gatherer{Client: d.Client, Prober: asked}
+	gatherer := &gather.Gatherer{Client: d.Client, Live: d.Live, Prober: asked}
 	apply := &writes.Applier{Client: d.Client, Live: d.Live}
 	known := library.New()
 	keys := keyring.NewKeeper(d.Client, o.Keys)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +38,12 @@ import (
 // a list lacks brings an event, and comes in the next pass. Only discovery can't do with less (OwnTools).
 type Gatherer struct {
 	Client client.Client
+	// Live reads past the cache, which holds nothing without our labels.
+	Live   client.Reader
 	Prober *prober.Prober
+
+	// absent are servers, by their UIDs, of which the API server has said that they have no Deployment. It is asked once.
+	absent sync.Map
 }
 
 // Servers are those of a namespace.
@@ -96,10 +102,20 @@ func (g *Gatherer) RuleSets(ctx context.Context, namespace string) ([]mcpv1alpha
 	return list.Items, nil
 }
 
-// Deployment is the server's own, reduced; nil where there is none, or where one of its name is not ours.
+// Deployment is the server's own, reduced; nil where there is none, or where one of its name is not ours. One that has lost its
+// labels is there all the same: taken for absent, it would be made anew for as many pods as the spec begins with.
 func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*appsv1.Deployment, error) {
 	var d appsv1.Deployment
-	err := g.Client.Get(ctx, client.ObjectKeyFromObject(s), &d, client.UnsafeDisableDeepCopy)
+	key := client.ObjectKeyFromObject(s)
+	err := g.Client.Get(ctx, key, &d, client.UnsafeDisableDeepCopy)
+	if err == nil {
+		g.absent.Delete(key)
+	}
+	if known, _ := g.absent.Load(key); apierrors.IsNotFound(err) && known != s.UID {
+		if err = g.Live.Get(ctx, key, &d); apierrors.IsNotFound(err) {
+			g.absent.Store(key, s.UID)
+		}
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -111,6 +127,9 @@ func (g *Gatherer) Deployment(ctx context.Context, s *mcpv1alpha1.MCPServer) (*a
 	applied.Reduce(&d)
 	return &d, nil
 }
+
+// Forget drops what is remembered of a server that is gone.
+func (g *Gatherer) Forget(key types.NamespacedName) { g.absent.Delete(key) }
 
 // Running gives the server's Deployment and the pods whose chain of owners ends at this very server, with what their
 // dispatchers say. A label proves nothing: anybody who may create pods may write it.

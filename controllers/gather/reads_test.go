@@ -32,9 +32,12 @@ type cached struct {
 	objects map[client.ObjectKey]client.Object
 	// copied are the names of what was.
 	copied []string
+	// gets counts the reads of one object.
+	gets int
 }
 
 func (c *cached) Get(_ context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	c.gets++
 	o, there := c.objects[client.ObjectKey{Namespace: fmt.Sprintf("%T", into), Name: key.Name}]
 	if !there {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
@@ -111,6 +114,55 @@ func TestWhatIsReadIsNotCopied(t *testing.T) {
 				t.Errorf("%v are copied", c.copied)
 			}
 		})
+	}
+}
+
+// TestADeploymentIsAbsentWhenTheAPIServerSaysSo has caches that hold what has our labels alone. What they lack is read from the API
+// server, once where there is nothing.
+func TestADeploymentIsAbsentWhenTheAPIServerSaysSo(t *testing.T) {
+	s, there := many(t, 1)
+	absent := &cached{}
+	for name, tc := range map[string]struct {
+		cache, live *cached
+		want        bool
+		reads       int
+	}{
+		"with its labels": {cache: there, live: absent, want: true},
+		"without them":    {cache: absent, live: there, want: true, reads: 3},
+		"nowhere":         {cache: absent, live: absent, reads: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := &cached{objects: tc.live.objects}
+			g := &gather.Gatherer{Client: tc.cache, Live: live}
+			look := func() {
+				t.Helper()
+				if d, err := g.Deployment(t.Context(), s); err != nil || (d != nil) != tc.want {
+					t.Fatalf("the Deployment is %v, %v", d, err)
+				}
+			}
+			for range 3 {
+				look()
+			}
+			if live.gets != tc.reads {
+				t.Errorf("the API server is asked %d times, not %d", live.gets, tc.reads)
+			}
+		})
+	}
+}
+
+// TestOneThatCameIsNotTakenForAbsent makes a Deployment after there was none, and takes its labels off.
+func TestOneThatCameIsNotTakenForAbsent(t *testing.T) {
+	s, there := many(t, 1)
+	cache, live := &cached{}, &cached{}
+	g := &gather.Gatherer{Client: cache, Live: live}
+	for i, step := range []struct {
+		cache, live *cached
+		want        bool
+	}{{&cached{}, &cached{}, false}, {there, there, true}, {&cached{}, there, true}} {
+		cache.objects, live.objects = step.cache.objects, step.live.objects
+		if d, err := g.Deployment(t.Context(), s); err != nil || (d != nil) != step.want {
+			t.Fatalf("step %d: the Deployment is %v, %v", i, d, err)
+		}
 	}
 }
 
