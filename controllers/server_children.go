@@ -17,6 +17,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
@@ -96,15 +97,31 @@ func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	if err != nil {
 		restricting = func(context.Context, *writes.Applier) error { return err }
 	}
-	// An account that the spec names is a person's, also where it has the server's name: only ours is taken back.
-	account, several := s.Spec.Pod.ServiceAccountName == "", render.HasSeveral(s)
+	several := render.HasSeveral(s)
 	return []child{
 		{forPods: true, put: restricting},
-		{forPods: account, put: only(account, s, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)}, workload.ServiceAccount(s))},
+		{forPods: s.Spec.Pod.ServiceAccountName == "", put: r.account(s)},
 		{put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
 		// Several replicas find each other, and are not all evicted at once.
 		{put: only(several, s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
 		{put: only(several, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
+	}
+}
+
+// account makes the server's own. An account that the spec names is a person's, also where it has the server's name; ours is taken
+// back when no pod has it any more: until then one may have to be made again with it, on another node.
+func (r *ServerReconciler) account(s *mcpv1alpha1.MCPServer) func(context.Context, *writes.Applier) error {
+	other, live := s.Spec.Pod.ServiceAccountName, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)}
+	put := only(other == "", s, live, workload.ServiceAccount(s))
+	if other == "" {
+		return put
+	}
+	return func(ctx context.Context, a *writes.Applier) error {
+		d, err := r.Gather.Deployment(ctx, s)
+		if other == s.Name || d == nil || d.Spec.Template.Spec.ServiceAccountName == s.Name || !waves.Complete(d) {
+			return err
+		}
+		return put(ctx, a)
 	}
 }
 

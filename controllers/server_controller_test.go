@@ -198,13 +198,32 @@ var _ = Describe("An MCPServer", func() {
 			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.ServiceAccountName = account })
 			w.settle()
 		}
-		for _, other := range []string{"theirs", "files"} {
-			Expect(there()).To(Succeed())
-			name(other)
-			Expect(apierrors.IsNotFound(there())).To(BeTrue(), "the spec names %s, which is a person's to make", other)
-			name("")
+		// updated is how many pods the deployment controller has made of the newest template, of as many as there are.
+		updated := func(pods int32) {
+			d := w.deployment("files")
+			d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: pods, ReadyReplicas: 1, AvailableReplicas: 1}
+			Expect(kubectl.Status().Update(w.ctx, d)).To(Succeed())
+			w.settle()
 		}
+		updated(1)
+		name("othr")
+		Expect(there()).To(Succeed(), "nobody has seen the new template yet")
+		updated(0)
+		Expect(there()).To(Succeed(), "pods that serve have this account, and may have to be made again")
+		name("")
+		updated(1)
+		Expect(there()).To(Succeed())
+		name("theirs")
+		updated(1)
+		Expect(apierrors.IsNotFound(there())).To(BeTrue())
+		name("")
+		updated(1)
 		name("files")
+		updated(1)
+		Expect(there()).To(Succeed(), "the spec names it")
+		Expect(kubectl.Delete(w.ctx, account.DeepCopy())).To(Succeed())
+		w.settle()
+		Expect(apierrors.IsNotFound(there())).To(BeTrue(), "an account that the spec names is a person's to make")
 		Expect(kubectl.Create(w.ctx, account)).To(Succeed())
 		w.settle()
 		Expect(there()).To(Succeed(), "an account of a person stays")

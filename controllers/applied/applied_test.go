@@ -47,7 +47,7 @@ func deployment() *appsv1.Deployment {
 		ObjectMeta: meta(`{"f:metadata":{"f:annotations":{"f:mine":{}}},"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"server\"}":{".":{},"f:name":{},"f:image":{}}}}}}}`),
 		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Paused: true, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AnnotationReferences: "r1", "theirs": "1"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "one"}}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "one"}}, ServiceAccountName: "theirs"},
 		}},
 		Status: appsv1.DeploymentStatus{ReadyReplicas: 2},
 	}
@@ -115,6 +115,7 @@ func TestReduce(t *testing.T) {
 	wantDeployment := &appsv1.Deployment{
 		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AnnotationReferences: "r1"}},
+			Spec:       corev1.PodSpec{ServiceAccountName: "theirs"},
 		}},
 		Status: appsv1.DeploymentStatus{ReadyReplicas: 2},
 	}

@@ -98,7 +98,7 @@ func deployment(d *appsv1.Deployment) {
 }
 
 // stripDeployment keeps the annotations that we have applied, by which upgrades go, the number of pods, what they were last started
-// anew for, the name of their key, and the status.
+// anew for, the names of their key and of their account, and the status.
 func stripDeployment(d *appsv1.Deployment, mark Mark, annotations map[string]string) {
 	strip(d, &d.ObjectMeta, mark)
 	d.Annotations = annotations
@@ -110,7 +110,9 @@ func stripDeployment(d *appsv1.Deployment, mark Mark, annotations map[string]str
 		Replicas: d.Spec.Replicas,
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: references},
-			Spec:       corev1.PodSpec{Volumes: workload.StateKeyVolumes(d.Spec.Template.Spec.Volumes)},
+			Spec: corev1.PodSpec{
+				Volumes: workload.StateKeyVolumes(d.Spec.Template.Spec.Volumes), ServiceAccountName: d.Spec.Template.Spec.ServiceAccountName,
+			},
 		},
 	}
 }
