@@ -208,7 +208,7 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&corev1.Service{}, changed).
 		Owns(&corev1.ServiceAccount{}, changed).
 		Owns(&networkingv1.NetworkPolicy{}, changed).
-		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(triggers.ChildTouched())).
 		Owns(&corev1.ConfigMap{}, changed).
 		Watches(&mcpv1alpha1.MCPTool{}, triggers.Settled(r.passes), changed).
 		WatchesRawSource(r.written.Source(triggers.Settle, triggers.RequestFor)).

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/triggers"
 	"toolgate.dev/toolgate/internal/render"
 )
@@ -41,6 +43,22 @@ func pod(edit func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "files-1", ResourceVersion: "1", Labels: map[string]string{render.LabelServer: "files"}}}
 	edit(p)
 	return p
+}
+
+// budget is one as the cache keeps it.
+func budget(edit func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{
+		Generation: 1, Labels: map[string]string{"ours": "1"}, OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: render.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "policy/v1", FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:ours":{}}},"f:spec":{}}`),
+		}},
+	}}
+	if edit != nil {
+		edit(b)
+	}
+	applied.Reduce(b)
+	return b
 }
 
 func configMap(name string) *corev1.ConfigMap {
@@ -69,13 +87,19 @@ func TestPredicates(t *testing.T) {
 		"a pod's label that is gone":               {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.Labels = nil }), true},
 		"a pod that ends":                          {triggers.PodMoved(), oldPod, pod(func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }), true},
 		"a ReplicaSet that is changed":             {triggers.CameOrWent(), oldPod, oldPod, false},
-		"a resync":                                 {triggers.Resynced(), oldPod, oldPod, true},
-		"no resync":                                {triggers.Resynced(), oldPod, pod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
-		"the index":                                {triggers.OnlyIndex(), configMap(render.IndexName), configMap(render.IndexName), true},
-		"a shard of it":                            {triggers.OnlyIndex(), configMap(render.IndexName + ".3"), configMap(render.IndexName + ".3"), true},
-		"another ConfigMap":                        {triggers.OnlyIndex(), configMap("files.registry"), configMap("files.registry"), false},
-		"labels, by which sets select":             {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Labels = map[string]string{"team": "a"} }), true},
-		"a status":                                 {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
+		"a budget's status":                        {triggers.ChildTouched(), budget(nil), budget(func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 }), false},
+		"a budget's spec":                          {triggers.ChildTouched(), budget(nil), budget(func(b *policyv1.PodDisruptionBudget) { b.Generation = 7 }), true},
+		"a budget's owner":                         {triggers.ChildTouched(), budget(nil), budget(func(b *policyv1.PodDisruptionBudget) { b.OwnerReferences = nil }), true},
+		"a label of ours on a budget": {triggers.ChildTouched(), budget(nil), budget(func(b *policyv1.PodDisruptionBudget) {
+			b.Labels, b.ManagedFields[0].FieldsV1 = nil, metav1.NewFieldsV1(`{"f:spec":{}}`)
+		}), true},
+		"a resync":                     {triggers.Resynced(), oldPod, oldPod, true},
+		"no resync":                    {triggers.Resynced(), oldPod, pod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
+		"the index":                    {triggers.OnlyIndex(), configMap(render.IndexName), configMap(render.IndexName), true},
+		"a shard of it":                {triggers.OnlyIndex(), configMap(render.IndexName + ".3"), configMap(render.IndexName + ".3"), true},
+		"another ConfigMap":            {triggers.OnlyIndex(), configMap("files.registry"), configMap("files.registry"), false},
+		"labels, by which sets select": {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Labels = map[string]string{"team": "a"} }), true},
+		"a status":                     {triggers.SpecChanged(), oldPod, pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.predicate.Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.now}); got != tc.want {

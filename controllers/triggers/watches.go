@@ -168,6 +168,15 @@ func Meddled() predicate.Predicate {
 	}
 }
 
+// ChildTouched passes what somebody does to a child, its metadata included, and leaves out its status.
+func ChildTouched() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences()) ||
+			applied.Of(e.ObjectOld) != applied.Of(e.ObjectNew)
+	}}
+}
+
 // ToolTouched passes what discovery must answer, and not what it wrote itself.
 func ToolTouched() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
