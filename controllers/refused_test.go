@@ -5,6 +5,8 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -172,6 +175,107 @@ var _ = Describe("A server of which a child is refused", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(accepted()).To(Equal("False/InvalidSpec"))
 		Expect(*w.deployment("files").Spec.Replicas).To(BeZero())
+	})
+
+	// unanswered is an Applier of whose writes some end without an answer, each time with other words.
+	unanswered := func(fails func(runtime.ApplyConfiguration) bool) *writes.Applier {
+		own, n := w.Server.Apply, 0
+		return &writes.Applier{Live: own.Live, Client: interceptor.NewClient(&watching{own.Client}, interceptor.Funcs{
+			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+				if fails(o) {
+					n++
+					return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %d", n))
+				}
+				return c.Apply(ctx, o, opts...)
+			},
+		})}
+	}
+	// fails looks at a server of which something gets no answer.
+	fails := func(r reconcile.Reconciler) {
+		GinkgoHelper()
+		_, err := r.Reconcile(w.ctx, w.request("files"))
+		Expect(err).To(MatchError(apierrors.IsInternalError, "IsInternalError"))
+	}
+
+	DescribeTable("says so, once, where an attempt has had no answer for ten seconds, until one has",
+		func(fail func(runtime.ApplyConfiguration) bool, own func() reconcile.Reconciler, text string) {
+			healthy := w.Server.Apply
+			failing := unanswered(fail)
+			w.Server.Apply, w.Registry.Apply = failing, failing
+			w.create(w.server("files"))
+			w.seen()
+			if own == nil {
+				own = func() reconcile.Reconciler { return reconcile.AsReconciler(w.client, w.Server) }
+				_, err := reconcile.AsReconciler(w.client, w.Registry).Reconcile(w.ctx, w.request("files"))
+				Expect(err).NotTo(HaveOccurred())
+			}
+			server := func() {
+				GinkgoHelper()
+				w.seen()
+				_, _ = reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request("files"))
+				w.seen()
+			}
+			fails(own())
+			server()
+			w.clock.Step(9 * time.Second)
+			fails(own())
+			server()
+			Expect(accepted()).To(Equal("True/Accepted"))
+
+			w.clock.Step(time.Second)
+			fails(own())
+			server()
+			Expect(accepted()).To(Equal("False/ApplyFailed"))
+			Expect(message(w.getServer("files").Status.Conditions, "Accepted")).To(MatchRegexp(text))
+			Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("False/ApplyFailed"))
+			rest := w.writes.count()
+			for range 3 {
+				w.clock.Step(time.Minute)
+				fails(own())
+				server()
+			}
+			Expect(w.writes.since(rest)).To(BeEmpty(), "it says something else of itself each time")
+
+			w.Server.Apply, w.Registry.Apply = healthy, healthy
+			w.settle()
+			Expect(accepted()).To(Equal("True/Accepted"))
+		},
+		Entry("its Service", func(o runtime.ApplyConfiguration) bool {
+			_, is := o.(*corev1ac.ServiceApplyConfiguration)
+			return is
+		}, nil, "applying Service files: .*failed calling webhook"),
+		Entry("its Deployment", func(o runtime.ApplyConfiguration) bool {
+			_, is := o.(*appsv1ac.DeploymentApplyConfiguration)
+			return is
+		}, nil, "applying Deployment files: .*failed calling webhook"),
+		Entry("its registry document", func(o runtime.ApplyConfiguration) bool {
+			_, is := o.(*corev1ac.ConfigMapApplyConfiguration)
+			return is
+		}, func() reconcile.Reconciler { return reconcile.AsReconciler(w.client, w.Registry) }, "applying ConfigMap files.registry: .*failed calling webhook"),
+	)
+
+	It("says so although its children take all the time that there is for them", func() {
+		w.create(w.server("files"))
+		w.settle()
+		Expect(kubectl.Delete(w.ctx, service("files")())).To(Succeed())
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "example.com/files:2" })
+		w.seen()
+		own := w.Server.Apply
+		w.Server.Apply = &writes.Applier{Live: own.Live, Client: interceptor.NewClient(&watching{own.Client}, interceptor.Funcs{
+			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+				if _, is := o.(*corev1ac.ServiceApplyConfiguration); is {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return c.Apply(ctx, o, opts...)
+			},
+		})}
+		pass, cancel := context.WithTimeout(w.ctx, 8*time.Second)
+		defer cancel()
+		_, err := reconcile.AsReconciler(w.client, w.Server).Reconcile(pass, w.request("files"))
+		Expect(err).To(MatchError(context.DeadlineExceeded))
+		s := w.getServer("files")
+		Expect(s.Status.ObservedGeneration).To(Equal(s.Generation))
 	})
 
 	It("is restricted and scaled down also where the API server does not answer for another child, which is tried again", func() {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -30,6 +31,7 @@ type RegistryReconciler struct {
 	Apply   *writes.Applier
 	Library *library.Library
 	Toucher *kubelet.Toucher
+	Clock   clock.PassiveClock
 	// Changed tells the server's other reconcilers of what is not in the cluster: that its document can't be written.
 	Changed func(*mcpv1alpha1.MCPServer)
 }
@@ -49,8 +51,8 @@ func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPSe
 		return reconcile.Result{}, err
 	}
 	held, refused, err := r.write(ctx, in, pods)
-	// An attempt without an answer says nothing of what was refused before.
-	if err == nil && r.Library.Refuse(client.ObjectKeyFromObject(s), refused) {
+	// An attempt without an answer says nothing of what was refused before, but where there has been none for long.
+	if (err == nil || refused != (decide.Refusal{})) && r.Library.Refuse(client.ObjectKeyFromObject(s), refused) {
 		r.Changed(s)
 	}
 	if err != nil || held.Digest == "" {
@@ -70,7 +72,9 @@ func (r *RegistryReconciler) write(ctx context.Context, in document.Input, pods 
 	if err == nil {
 		err = r.apply(ctx, in.Server, files)
 	}
-	if refused, err := writes.Classify(err); err != nil || refused != (decide.Refusal{}) {
+	refused, err := writes.Classify(err)
+	refused = r.Library.Answered(client.ObjectKeyFromObject(in.Server), "document", library.Attempt{At: r.Clock.Now(), Refused: refused, Err: err})
+	if err != nil || refused != (decide.Refusal{}) {
 		return library.Held{}, refused, err
 	}
 	held := r.Library.Read(client.ObjectKeyFromObject(in.Server), files, files.Load)

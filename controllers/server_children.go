@@ -17,6 +17,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/controllers/gather"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
@@ -37,9 +38,9 @@ type outcome struct {
 	err error
 }
 
-// add takes in how a write ended. forPods says that there are no new pods where it did not succeed.
-func (o *outcome) add(err error, forPods bool) {
-	refused, err := writes.Classify(err)
+// add takes in what is told of a write, and its error where it had no answer. forPods says that there are no new pods where it did
+// not succeed.
+func (o *outcome) add(refused decide.Refusal, err error, forPods bool) {
 	o.refused, o.err = o.refused.And(refused), errors.Join(o.err, err)
 	if forPods {
 		o.hold(refused, err)
@@ -60,12 +61,14 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 		out.guard.Refused = out.refused
 		out.hold(out.refused, nil)
 		if render.Disabled(s) {
-			out.add(r.scaleDown(ctx, s), true)
+			refused, err := r.answered(s, scaling, r.scaleDown(ctx, s))
+			out.add(refused, err, true)
 		}
 		return out
 	}
 	for i, c := range r.children(s) {
-		out.add(c.put(ctx, r.Apply), c.forPods)
+		refused, err := r.answered(s, c.name, c.put(ctx, r.Apply))
+		out.add(refused, err, c.forPods)
 		if i == 0 {
 			out.guard = decide.Guard{Refused: out.refused, Unanswered: out.err != nil}
 		}
@@ -74,16 +77,29 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 	out.err = errors.Join(out.err, err)
 	out.hold(missing, err)
 	if !out.waits {
-		out.add(r.applyDeployment(ctx, s), true)
+		refused, err := r.answered(s, "Deployment", r.applyDeployment(ctx, s))
+		out.add(refused, err, true)
 	}
 	if out.waits {
-		out.add(r.scaleDown(ctx, s), true)
+		refused, err := r.answered(s, scaling, r.scaleDown(ctx, s))
+		out.add(refused, err, true)
 	}
 	return out
 }
 
+// scaling names the attempt to take pods away that are not to be.
+const scaling = "scaling"
+
+// answered says what is to be told of an attempt at a child, and gives its error where it had no answer: one that has had none for
+// long is told, too.
+func (r *ServerReconciler) answered(s *mcpv1alpha1.MCPServer, child string, err error) (decide.Refusal, error) {
+	refused, err := writes.Classify(err)
+	return r.Library.Answered(client.ObjectKeyFromObject(s), child, library.Attempt{At: r.Clock.Now(), Refused: refused, Err: err}), err
+}
+
 // child is an object of a server beside its Deployment and its registry document.
 type child struct {
+	name string
 	// forPods says that no pods are made that would be without it.
 	forPods bool
 	// put makes it as it is to be.
@@ -99,12 +115,12 @@ func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	}
 	several := render.HasSeveral(s)
 	return []child{
-		{forPods: true, put: restricting},
-		{forPods: s.Spec.Pod.ServiceAccountName == "", put: r.account(s)},
-		{put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
+		{name: "NetworkPolicy", forPods: true, put: restricting},
+		{name: "ServiceAccount", forPods: s.Spec.Pod.ServiceAccountName == "", put: r.account(s)},
+		{name: "Service", put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
 		// Several replicas find each other, and are not all evicted at once.
-		{put: only(several, s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
-		{put: only(several, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
+		{name: "peers", put: only(several, s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
+		{name: "PodDisruptionBudget", put: only(several, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
 	}
 }
 

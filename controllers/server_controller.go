@@ -46,7 +46,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	if !s.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	done := r.applyChildren(ctx, s)
+	done := r.inTime(ctx, s)
 	applyErr := errors.Join(done.err, r.tellWaves(ctx, s, done.held))
 	in, err := r.gather(ctx, s, done)
 	if err != nil {
@@ -68,6 +68,17 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		next = refusedRetry
 	}
 	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// inTime applies the children in the half of a pass: where each of them waits for a webhook that does not answer, there is still time to
+// say so.
+func (r *ServerReconciler) inTime(ctx context.Context, s *mcpv1alpha1.MCPServer) outcome {
+	if end, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	return r.applyChildren(ctx, s)
 }
 
 // tellWaves says how far a server is with a release where a pass did not get as far as its Deployment, because of what held it.

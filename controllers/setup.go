@@ -120,7 +120,7 @@ func New(d Deps, o Options) *Reconcilers {
 		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Keys: o.Keys, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
 			Gather: gatherer, Apply: apply, Library: known,
-			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock},
+			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock}, Clock: o.Clock,
 			Changed: func(s *mcpv1alpha1.MCPServer) { hub.Changed(client.ObjectKeyFromObject(s)) },
 		},
 		Index:   &IndexReconciler{Gather: gatherer, Apply: apply},

@@ -4,16 +4,24 @@
 package controllers_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -171,6 +179,38 @@ var _ = Describe("A new release of Toolgate", func() {
 		By("going on with a release that it takes")
 		w.release = after
 		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+	})
+
+	It("stops when the API server has no answer to what the release makes of a server for long, and says so", func() {
+		w.restart()
+		own := w.Server.Apply
+		w.Server.Apply = &writes.Applier{Live: own.Live, Client: interceptor.NewClient(&watching{own.Client}, interceptor.Funcs{
+			Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+				return apierrors.NewInternalError(errors.New("failed calling webhook"))
+			},
+		})}
+		pass := func() {
+			for range 2 { // the first says who waits, in the second some have their turn
+				for _, name := range names {
+					_, err := reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request(name))
+					Expect(err).To(Or(Succeed(), MatchError(apierrors.IsInternalError, "IsInternalError")))
+				}
+				w.seen()
+			}
+		}
+		pass()
+		Expect(is(names[0])).To(Equal("False/UpgradeWaiting"))
+		w.clock.Step(library.Silence)
+		pass()
+		Expect(is(names[0])).To(Equal("False/UpgradeFailed"))
+		Expect(message(w.getServer(names[0]).Status.Conditions, "Upgraded")).To(And(
+			ContainSubstring("no other server is upgraded until they can"), ContainSubstring("failed calling webhook")))
+		Expect(is(names[2])).To(Equal("False/UpgradeWaiting"))
+
+		By("going on when it answers")
+		w.Server.Apply = own
 		w.settle()
 		Expect(upgraded()).To(Equal(names[:2]))
 	})

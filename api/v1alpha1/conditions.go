@@ -65,7 +65,8 @@ const (
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonDomainModelInvalid: the text of spec.domainModel is malformed; the message says where, and the last good one stays in use.
 	ReasonDomainModelInvalid = "DomainModelInvalid"
-	// ReasonApplyFailed: the API server refused a child (quota, Pod Security, admission policy); the message is its answer.
+	// ReasonApplyFailed: the API server refused a child (quota, Pod Security, admission policy), or could not write it for ten seconds
+	// (a webhook that fails); the message is its answer.
 	ReasonApplyFailed = "ApplyFailed"
 )
 

@@ -43,6 +43,8 @@ type documents struct {
 	refused decide.Refusal
 	tried   bool
 	leftOut LeftOut
+	// failing are the children whose last attempt did not end well, by name.
+	failing map[string]failure
 }
 
 // LeftOut are tools of a server that can't have an MCPTool.
