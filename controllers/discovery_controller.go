@@ -110,15 +110,8 @@ func (r *DiscoveryReconciler) again(d *discovery) time.Duration {
 func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName) (*discovery, error) {
 	d := &discovery{key: key, server: &mcpv1alpha1.MCPServer{}}
 	err := r.Gather.Client.Get(ctx, key, d.server)
-	if apierrors.IsNotFound(err) || err == nil && !d.server.DeletionTimestamp.IsZero() {
-		r.Gather.Prober.Watch(key, nil) //nolint:contextcheck // polling outlives this reconcile
-		r.Library.Forget(key)
-		r.Gather.Forget(key)
-		if err := r.Waves.Forget(ctx, key); err != nil {
-			return nil, err
-		}
-		d.server, d.view = nil, decide.NewView(nil, "", nil)
-		return d, nil
+	if apierrors.IsNotFound(err) {
+		return r.forget(ctx, d)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading MCPServer %s: %w", key.Name, err)
@@ -126,6 +119,15 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 	deployment, pods, err := r.Gather.Running(ctx, d.server)
 	if err != nil {
 		return nil, err
+	}
+	if d.going() {
+		// As long as somebody's finalizer holds it, its pods may serve; but it is not upgraded any more.
+		if !serves(pods) {
+			return r.forget(ctx, d)
+		}
+		if err := r.Waves.Forget(ctx, key); err != nil {
+			return nil, err
+		}
 	}
 	d.replicas = decide.Replicas(deployment)
 	if d.held, err = r.Gather.Written(ctx, d.server, r.Library); err != nil {
@@ -141,6 +143,18 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 	d.live = append(slices.Clone(d.revisions), current)
 	return d, nil
 }
+
+// forget drops what is remembered of a server that is gone, or is going and serves no more.
+func (r *DiscoveryReconciler) forget(ctx context.Context, d *discovery) (*discovery, error) {
+	r.Gather.Prober.Watch(d.key, nil) //nolint:contextcheck // polling outlives this reconcile
+	r.Library.Forget(d.key)
+	r.Gather.Forget(d.key)
+	d.server, d.view = nil, decide.NewView(nil, "", nil)
+	return d, r.Waves.Forget(ctx, d.key)
+}
+
+// going says of a server that is there whether it is being deleted: nothing is made for it any more.
+func (d *discovery) going() bool { return d.server != nil && going(d.server) }
 
 // targets are the pods to ask. A pod is awaited while it has not told its catalogue, does not enforce the newest document,
 // or has a server that fails: then every change is worth knowing at once.

@@ -23,7 +23,7 @@ import (
 // makeTools makes an MCPTool for every listed name that has none, and says whether it made any. What can't be made is noted in
 // the Library, for the server's status; the error is what may go well the next time.
 func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) (bool, error) {
-	if d.server == nil {
+	if d.server == nil || d.going() {
 		return false, nil
 	}
 	there := map[string]bool{}

@@ -86,7 +86,7 @@ func (r *DiscoveryReconciler) abandon(ctx context.Context, t *mcpv1alpha1.MCPToo
 // described says whether a tool has the labels and the owner that it should have: its server while no person has a word in it,
 // nobody from a person's first field on, so that no decision of theirs is lost with the server.
 func (d *discovery) described(t *mcpv1alpha1.MCPTool) bool {
-	if d.server == nil {
+	if d.server == nil || d.going() {
 		return true
 	}
 	ref := metav1.GetControllerOf(t)

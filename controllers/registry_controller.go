@@ -6,9 +6,12 @@ package controllers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,13 +41,19 @@ type RegistryReconciler struct {
 
 // Reconcile writes one server's document if its content has changed, and touches pods that enforce an older one.
 func (r *RegistryReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServer) (reconcile.Result, error) {
-	if !s.DeletionTimestamp.IsZero() || render.Invalid(s) != "" {
+	if render.Invalid(s) != "" {
 		// The last document of an invalid spec stays in force; the status says what is wrong with the spec.
 		return reconcile.Result{}, nil
 	}
 	d, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if going(s) {
+		// As long as somebody's finalizer holds it, its pods may serve, by the document that is there.
+		if there, err := r.Gather.HasDocument(ctx, s); err != nil || !there || !serves(pods) {
+			return reconcile.Result{}, err
+		}
 	}
 	in, err := r.Gather.DocumentInput(ctx, s, d, pods)
 	if err != nil {
@@ -130,11 +139,28 @@ func (r *RegistryReconciler) apply(ctx context.Context, s *mcpv1alpha1.MCPServer
 
 // applyConfigMap writes one ConfigMap of a server's document, which is ours as a whole.
 func (r *RegistryReconciler) applyConfigMap(ctx context.Context, s *mcpv1alpha1.MCPServer, want *corev1ac.ConfigMapApplyConfiguration) error {
-	return writes.Apply(ctx, r.Apply, writes.Child[*corev1.ConfigMap]{
+	child := writes.Child[*corev1.ConfigMap]{
 		Kind:  "ConfigMap",
 		Live:  &corev1.ConfigMap{ObjectMeta: named(s, *want.Name)},
 		Want:  want,
 		Owned: gather.ControlledBy[*corev1.ConfigMap](s),
 		Tidy:  r.Apply.RemoveForeign(want),
-	})
+	}
+	if going(s) {
+		child.Complete = func(context.Context) (runtime.ApplyConfiguration, error) {
+			if child.Live.UID == "" {
+				return nil, fmt.Errorf("ConfigMap %s is not there, and nothing is made for an MCPServer that is being deleted", *want.Name)
+			}
+			return want.WithUID(child.Live.UID), nil
+		}
+	}
+	return writes.Apply(ctx, r.Apply, child)
 }
+
+// serves says whether any of the pods does.
+func serves(pods []decide.Pod) bool {
+	return slices.ContainsFunc(pods, func(p decide.Pod) bool { return p.Serves() })
+}
+
+// going says that a server is being deleted. What there is of it is kept true while it serves; nothing is made for it.
+func going(s *mcpv1alpha1.MCPServer) bool { return !s.DeletionTimestamp.IsZero() }

@@ -45,12 +45,15 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 			return reconcile.Result{}, err
 		}
 		set, reaches := document.SetFor(rs, &servers[i], tools, broken)
-		if !reaches || !servers[i].DeletionTimestamp.IsZero() {
+		if !reaches {
 			continue
 		}
-		reached, err := r.reached(ctx, namer.Name(set), &servers[i])
+		reached, inUse, err := r.reached(ctx, namer.Name(set), &servers[i])
 		if err != nil {
 			return reconcile.Result{}, err
+		}
+		if going(&servers[i]) && !inUse {
+			continue // as long as somebody's finalizer holds it, it may serve
 		}
 		reached.Tools = governed(set, &servers[i], tools)
 		in.Reached = append(in.Reached, reached)
@@ -63,17 +66,17 @@ func (r *RuleSetReconciler) Reconcile(ctx context.Context, rs *mcpv1alpha1.RuleS
 }
 
 // reached asks which pods of a server enforce a document that holds the set just as it is now.
-func (r *RuleSetReconciler) reached(ctx context.Context, set library.Named, s *mcpv1alpha1.MCPServer) (decide.Reached, error) {
+func (r *RuleSetReconciler) reached(ctx context.Context, set library.Named, s *mcpv1alpha1.MCPServer) (out decide.Reached, inUse bool, err error) {
 	key := client.ObjectKeyFromObject(s)
-	out := decide.Reached{Server: s.Name}
+	out.Server = s.Name
 	held, err := r.Gather.Written(ctx, s, r.Library)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	out.Written = held.Has(set)
 	_, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	for i := range pods {
 		p := &pods[i]
@@ -87,7 +90,7 @@ func (r *RuleSetReconciler) reached(ctx context.Context, set library.Named, s *m
 			out.Lagging = append(out.Lagging, p.Name)
 		}
 	}
-	return out, nil
+	return out, serves(pods), nil
 }
 
 // governed counts the tools of a server that a set has a say on, without those that it lists no more.

@@ -9,10 +9,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
@@ -84,6 +88,46 @@ var _ = Describe("A RuleSet", func() {
 		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("False/Progressing"))
 		w.settleEnforced(first, second)
 		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+	})
+
+	It("is in force on a server that is being deleted as long as its pods serve, which gets nothing new", func() {
+		pod := running("files")
+		w.create(ruleSet("paths", good))
+		w.settleEnforced(pod)
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Finalizers = []string{"example.com/hold"} })
+		DeferCleanup(func() {
+			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Finalizers = nil })
+		})
+		Expect(kubectl.Delete(w.ctx, w.getServer("files"))).To(Succeed())
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
+		Expect(kubectl.Delete(w.ctx, account)).To(Succeed())
+		w.settle()
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+		Expect(condition(w.getTool("files.read-file").Status.Conditions, "Callable")).To(Equal("True/Callable"))
+
+		change(w, w.getRuleSet("paths"), func(rs *mcpv1alpha1.RuleSet) { rs.Spec.Rules[0].When = `args.path == "/"` })
+		w.settle()
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("False/Progressing"))
+		w.settleEnforced(pod)
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(Equal("True/Enforced"))
+		Expect(w.decoded("files").RuleSets[0].Rules[0].When).To(Equal(`args.path == "/"`))
+		Expect(*w.getRuleSet("paths").Status.EnforcedServers).To(BeEquivalentTo(1))
+
+		w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
+			s.Catalogue = fakecluster.CatalogueOf(fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("another", fakecluster.ReadOnly))
+		})
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: render.RegistryName("files")}}
+		Expect(kubectl.Delete(w.ctx, cm)).To(Succeed())
+		change(w, w.getRuleSet("paths"), func(rs *mcpv1alpha1.RuleSet) { rs.Spec.Rules[0].When = good })
+		w.settle()
+		for _, o := range []client.Object{account, cm, &mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files.another"}}} {
+			Expect(apierrors.IsNotFound(kubectl.Get(w.ctx, client.ObjectKeyFromObject(o), o))).To(BeTrue(), "%T", o)
+		}
+		Expect(condition(w.getRuleSet("paths").Status.Conditions, "Enforced")).To(HavePrefix("False/"))
+
+		Expect(kubectl.Delete(w.ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		w.settle()
+		Expect(*w.getRuleSet("paths").Status.MatchedServers).To(BeZero())
 	})
 
 	It("that does not compile denies what it governs, and says where", func() {

@@ -43,7 +43,7 @@ type ServerReconciler struct {
 // Reconcile brings one server's children and status up to date. A child that can't be written does not keep the status from
 // being written.
 func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServer) (reconcile.Result, error) {
-	if !s.DeletionTimestamp.IsZero() {
+	if going(s) {
 		return reconcile.Result{}, nil
 	}
 	done := r.inTime(ctx, s)
