@@ -79,8 +79,9 @@ type ObservedTool struct {
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// schemaOmitted says which of inputSchema and outputSchema are too large to be
-	// shown here (16 KiB).
+	// schemaOmitted says which of inputSchema and outputSchema can't be shown here:
+	// they are too large (16 KiB), or have a number beyond float64, which the API
+	// server does not take.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=2

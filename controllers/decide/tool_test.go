@@ -133,13 +133,13 @@ func TestTheChangeSinceTheLastPin(t *testing.T) {
 		s.in.Tool.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v0"}
 		s.sees("r1", pod("a", lists("c1", first))).wants("False/DefinitionChanged", "breaking", "not known any more, so it can't be compared")
 	})
-	t.Run("where a schema was too large to be kept it is breaking and says so", func(t *testing.T) {
+	t.Run("where a schema could not be kept it is breaking and says so", func(t *testing.T) {
 		large := takes("v1", `"path":{"type":"string","description":"`+strings.Repeat("x", 20_000)+`"}`, "")
 		s := newTale(t).sees("r1", pod("a", lists("c1", large)))
 		if got := s.in.Tool.Status.Observed; got.InputSchema != nil || !cmp.Equal(got.SchemaOmitted, []string{"inputSchema"}) || got.Digest != digest1 {
 			t.Errorf("observed %v", got.SchemaOmitted)
 		}
-		s.sees("r1", pod("a", lists("c2", wider))).wants("False/DefinitionChanged", "breaking", "/inputSchema was too large to be kept")
+		s.sees("r1", pod("a", lists("c2", wider))).wants("False/DefinitionChanged", "breaking", "/inputSchema could not be kept (above 16 KiB")
 		s.sees("r1", pod("a", lists("c2", wider)), pod("b", lists("c1", large)))
 		s.wants("True/Registered", "none", "")
 	})

@@ -157,14 +157,14 @@ func (e earlier) changes(chosen *registry.ObservedTool) []compare.Change {
 	return compare.Sort(append(omitted, known...))
 }
 
-// omitted are the schemas of the earlier definition that were too large to be kept.
+// omitted are the schemas of the earlier definition that could not be kept.
 func (e earlier) omitted() []compare.Change {
 	if e.of == nil {
 		return nil
 	}
 	var out []compare.Change
 	for _, member := range e.of.SchemaOmitted {
-		out = append(out, compare.Change{Path: "/" + member, Kind: compare.Breaking, Text: "was too large to be kept (16 KiB)"})
+		out = append(out, compare.Change{Path: "/" + member, Kind: compare.Breaking, Text: "could not be kept (above 16 KiB, or with a number beyond float64)"})
 	}
 	return out
 }

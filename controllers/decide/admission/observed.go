@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// observed shows a definition, as far as MaxShown… go: the digest covers the whole of it; this is for reading. One that is shown
+// observed shows a definition, as far as MaxShown… and the API server go: the digest covers the whole of it; this is for reading. One that is shown
 // already stays as it is: the API server gives schemas back with their members in another order, and comparing them would
 // write for ever.
 func observed(last *mcpv1alpha1.ObservedTool, def *registry.ObservedTool, variants int) *mcpv1alpha1.ObservedTool {
@@ -49,7 +50,7 @@ func shown(out *mcpv1alpha1.ObservedTool, member string, raw []byte) *runtime.Ra
 	switch {
 	case raw == nil || raw[0] != '{':
 		return nil
-	case len(raw) > mcpv1alpha1.MaxShownSchema:
+	case len(raw) > mcpv1alpha1.MaxShownSchema, !storable(raw):
 		out.SchemaOmitted = append(out.SchemaOmitted, member)
 		return nil
 	default:
@@ -57,6 +58,13 @@ func shown(out *mcpv1alpha1.ObservedTool, member string, raw []byte) *runtime.Ra
 		// tools are judged by.
 		return &runtime.RawExtension{Raw: bytes.Clone(raw)}
 	}
+}
+
+// storable says whether the API server can read a value, and not refuse all of the object that holds it: a number beyond
+// float64, which schemas may well have, is nothing to it.
+func storable(raw []byte) bool {
+	var value any
+	return json.Unmarshal(raw, &value) == nil
 }
 
 func annotation(b *bool) mcpv1alpha1.Hint {
