@@ -107,10 +107,16 @@ func IndexLabels() map[string]string {
 	return map[string]string{LabelManagedBy: ManagedBy, LabelComponent: componentIndex}
 }
 
-// PodSelector selects the pods of a server, in the Deployment, the Service and the NetworkPolicy alike. A Deployment's
-// selector can't be changed, so it holds nothing that a spec can change.
+// PodSelector selects the pods of a server, in the Deployment and the Service alike. A Deployment's selector can't be changed,
+// so it holds nothing that a spec can change.
 func PodSelector(server string) map[string]string {
 	return map[string]string{LabelServer: server}
+}
+
+// GuardSelector selects the pods of a server in its NetworkPolicy: also those that a person has taken out of service, to debug
+// them, by taking LabelServer off. These labels can't be taken off (config/admission/pods.yaml).
+func GuardSelector(server string) map[string]string {
+	return map[string]string{LabelManagedBy: ManagedBy, LabelName: server, LabelComponent: componentServer}
 }
 
 // URL is where clients in the cluster reach a server. It leaves out the cluster's domain, which can't be seen from the API.

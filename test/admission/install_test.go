@@ -63,7 +63,7 @@ func TestOnAServerOfItsOwn(t *testing.T) {
 // every kind there, and installs it anew each time: nothing may be stuck or in the way.
 func testInstallAndUninstall(t *testing.T, s *apiServer) {
 	file, kinds := s.installer(t)
-	if kinds["CustomResourceDefinition"] != 3 || kinds["ValidatingAdmissionPolicy"] != 5 || kinds["ValidatingAdmissionPolicyBinding"] != 5 || kinds["Deployment"] != 1 {
+	if kinds["CustomResourceDefinition"] != 3 || kinds["ValidatingAdmissionPolicy"] != 6 || kinds["ValidatingAdmissionPolicyBinding"] != 6 || kinds["Deployment"] != 1 {
 		t.Errorf("the installer holds %v", kinds)
 	}
 	for _, order := range []struct {

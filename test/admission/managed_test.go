@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -125,7 +126,8 @@ func deployment(t *testing.T, namespace string) *appsv1.Deployment {
 const (
 	workloadsRefused = "Toolgate's manager alone says what runs in them"
 	podRefused       = "choose another label"
-	labelRefused     = "can be taken off a pod but not put on one"
+	labelRefused     = "none can be put on one"
+	guardRefused     = "NetworkPolicies go by them"
 	containerRefused = "can't be changed"
 )
 
@@ -188,6 +190,11 @@ func TestNobodyButTheManagerSaysWhatRuns(t *testing.T) {
 	injected := pod.DeepCopy()
 	injected.Spec.Containers = append(injected.Spec.Containers, corev1.Container{Name: "sidecar", Image: "a"})
 	creates("the pod, into which a webhook has injected a container", injected, replicaSets, allInOne)
+	for _, key := range []string{render.LabelManagedBy, render.LabelName, render.LabelComponent} {
+		relabelled := pod.DeepCopy()
+		relabelled.Labels[key] = "other"
+		expect(t, "the pod, of which a webhook has changed "+key, users[replicaSets].Create(ctx, relabelled, client.DryRunAll), "its NetworkPolicy selects it")
+	}
 	if err := users[replicaSets].Create(ctx, pod); err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +218,7 @@ func testDeployment(t *testing.T, users map[string]client.Client, d *appsv1.Depl
 		"host network":              {`{"spec":{"template":{"spec":{"hostNetwork":true}}}}`, workloadsRefused},
 		"processes":                 {`{"spec":{"template":{"spec":{"shareProcessNamespace":true}}}}`, workloadsRefused},
 		"revision":                  {`{"spec":{"template":{"metadata":{"labels":{"mcp.toolgate.dev/revision":"other"}}}}}`, workloadsRefused},
+		"name in the pods' labels":  {`{"spec":{"template":{"metadata":{"labels":{"app.kubernetes.io/name":"other"}}}}}`, workloadsRefused},
 		"rollout, by restarting it": {`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`, ""},
 		"labels of the pods":        {`{"spec":{"template":{"metadata":{"labels":{"team":"a"}}}}}`, ""},
 		"replicas":                  {`{"spec":{"replicas":3}}`, ""},
@@ -241,7 +249,11 @@ func testPod(t *testing.T, users map[string]client.Client, pod *corev1.Pod) {
 		"image of the dispatcher": {`{"spec":{"initContainers":[{"name":"dispatcher","image":"evil"}]}}`, containerRefused},
 		"image of the server":     {`{"spec":{"containers":[{"name":"server","image":"evil"}]}}`, containerRefused},
 		"server":                  {`{"metadata":{"labels":{"mcp.toolgate.dev/server":"other"}}}`, labelRefused},
-		"revision":                {`{"metadata":{"labels":{"mcp.toolgate.dev/revision":"other"}}}`, labelRefused},
+		"revision":                {`{"metadata":{"labels":{"mcp.toolgate.dev/revision":"other"}}}`, "mcp.toolgate.dev/"},
+		"revision, taking it off": {`{"metadata":{"labels":{"mcp.toolgate.dev/revision":null}}}`, guardRefused},
+		"name":                    {`{"metadata":{"labels":{"app.kubernetes.io/name":"other"}}}`, guardRefused},
+		"component":               {`{"metadata":{"labels":{"app.kubernetes.io/component":null}}}`, guardRefused},
+		"labels, all of them":     {`{"metadata":{"labels":{"$patch":"replace"}}}`, guardRefused},
 		"label, taking it off":    {`{"metadata":{"labels":{"mcp.toolgate.dev/server":null}}}`, ""},
 		"labels of others":        {`{"metadata":{"labels":{"team":"a"}}}`, ""},
 		"annotations":             {`{"metadata":{"annotations":{"mcp.toolgate.dev/registry-digest":"a"}}}`, ""},
@@ -266,6 +278,22 @@ func testPod(t *testing.T, users map[string]client.Client, pod *corev1.Pod) {
 	running.Status.Phase = corev1.PodRunning
 	expect(t, "the kubelet writes the pod's status", admin.Status().Update(ctx, running), "")
 	expect(t, "the scheduler binds the pod", admin.SubResource("binding").Create(ctx, running, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "a"}}), "")
+
+	expect(t, "taking the pod out of service", admin.Patch(ctx, pod.DeepCopy(), strategic(`{"metadata":{"labels":{"mcp.toolgate.dev/server":null}}}`)), "")
+	for key := range pod.Labels {
+		if key != render.LabelServer {
+			expect(t, "taking "+key+" off the pod out of service", admin.Patch(ctx, pod.DeepCopy(), strategic(`{"metadata":{"labels":{"`+key+`":null}}}`), client.DryRunAll), guardRefused)
+		}
+	}
+	guard := labels.SelectorFromSet(render.GuardSelector("files"))
+	if err := admin.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil || !guard.Matches(labels.Set(pod.Labels)) {
+		t.Errorf("the NetworkPolicy has let go of the pod out of service: labels %v, error %v", pod.Labels, err)
+	}
+	if err := admin.Get(ctx, client.ObjectKeyFromObject(pod), debugged); err != nil {
+		t.Fatal(err)
+	}
+	debugged.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: "a", TerminationMessagePolicy: "File", ImagePullPolicy: "Always"}}}
+	expect(t, "kubectl debug of the pod out of service", admin.SubResource("ephemeralcontainers").Update(ctx, debugged), "")
 
 	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "plain"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
 	if err := admin.Create(ctx, plain); err != nil {

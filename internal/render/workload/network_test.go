@@ -15,6 +15,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
@@ -228,4 +229,36 @@ func TestScrapersReachTheMetricsAlone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestThePolicyHoldsPodsInServiceAndOut: a pod without the label of its Service is one that somebody debugs.
+func TestThePolicyHoldsPodsInServiceAndOut(t *testing.T) {
+	for kind, s := range rendertest.Servers() {
+		deployment := rendertest.Must(workload.Deployment(s, platform, workload.Live{StateKey: "0123456789"}))
+		pod := labels.Set(deployment.Spec.Template.Labels)
+		other := s.DeepCopy()
+		other.Name = s.Name + "-2"
+		for _, in := range []string{"in service", "out of it"} {
+			if in != "in service" {
+				delete(pod, render.LabelServer)
+			}
+			if !selects(t, policyOf(t, s).PodSelector, pod) {
+				t.Errorf("%s: the policy does not hold a pod %s, of labels %v", kind, in, pod)
+			}
+			if selects(t, policyOf(t, other).PodSelector, pod) {
+				t.Errorf("%s: the policy of another server holds a pod %s", kind, in)
+			}
+			other.Spec.Network.IngressFrom = nil
+			for _, from := range policyOf(t, other).Ingress[0].From {
+				if selects(t, *from.PodSelector, pod) {
+					t.Errorf("%s: a pod %s is a client of another server", kind, in)
+				}
+			}
+		}
+	}
+}
+
+func selects(t *testing.T, selector metav1.LabelSelector, pod labels.Set) bool {
+	t.Helper()
+	return rendertest.Must(metav1.LabelSelectorAsSelector(&selector)).Matches(pod)
 }

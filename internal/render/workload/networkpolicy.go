@@ -27,7 +27,7 @@ func NetworkPolicy(s *mcpv1alpha1.MCPServer, p Platform) (*networkingv1ac.Networ
 		return nil, err
 	}
 	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(labelled(render.PodSelector(s.Name))).
+		WithPodSelector(labelled(render.GuardSelector(s.Name))).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress).
 		WithIngress(ingress(render.PortMCP, append(clients, own)...), ingress(render.PortProbe))
 	if p.ManagerNamespace != "" {
@@ -53,13 +53,14 @@ func NetworkPolicy(s *mcpv1alpha1.MCPServer, p Platform) (*networkingv1ac.Networ
 		WithSpec(spec), nil
 }
 
-// clientsOf are those that the spec names, or the pods of the namespace that are no MCP servers.
+// clientsOf are those that the spec names, or the pods of the namespace that are no MCP servers, in service or out of it.
 func clientsOf(s *mcpv1alpha1.MCPServer) ([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration, error) {
 	if len(s.Spec.Network.IngressFrom) > 0 {
 		return shape.Peers(s.Spec.Network.IngressFrom)
 	}
 	noServer := metav1ac.LabelSelector().WithMatchExpressions(
-		metav1ac.LabelSelectorRequirement().WithKey(render.LabelServer).WithOperator(metav1.LabelSelectorOpDoesNotExist))
+		metav1ac.LabelSelectorRequirement().WithKey(render.LabelServer).WithOperator(metav1.LabelSelectorOpDoesNotExist),
+		metav1ac.LabelSelectorRequirement().WithKey(render.LabelRevision).WithOperator(metav1.LabelSelectorOpDoesNotExist))
 	return []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{peer().WithPodSelector(noServer)}, nil
 }
 
