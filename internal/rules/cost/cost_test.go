@@ -104,7 +104,7 @@ func TestNoValueIsBeyondItsBound(t *testing.T) {
 		`args.s + args.long`, `args.l + args.ll`, `args.s == "" ? args.s : args.long`, `[args.s, args.long, args.l]`, `{"k": args.long, args.s: args.m}`,
 		`args.s.replace("a", args.long)`, `args.s.replace("", args.long)`, `args.s.split("")`, `args.s.split("a")`, `args.s.split("").join(args.long)`,
 		`args.l.join()`, `args.l.join(args.long)`, `args.none.join(args.long)`, `args.s.upperAscii()`, `args.s.trim()`, `args.s.substring(3)`, `args.s.reverse()`,
-		`args.l.reverse()`, `args.l.slice(1, 3)`, `args.l.sort()`, `args.l.sortBy(x, x)`, `args.l.distinct()`, `args.ll.flatten()`, `args.ll.flatten(2)`,
+		`args.l.reverse()`, `args.l.slice(1, 3)`, `args.l.sort()`, `args.l.sortBy(x, x)`, `args.l.distinct()`, `args.ll.flatten()`, `args.ll.flatten(2)`, `[[["a", "b", "c"], ["d"]]].flatten(2)`,
 		`args.l.first()`, `args.ll.last()`, `args.l.map(x, x + args.long)`, `args.ll.map(x, args.l)`, `args.l.filter(x, x != "a")`,
 		`args.l.map(x, args.l.map(y, x + y))`, `args.l.map(x, [x, [x]])`, `args.m.map(k, k + args.long)`, `args.transformMap(k, v, [k, v])`,
 		`args.l.transformList(i, v, [string(i), v])`, `args.l.transformMapEntry(i, v, {string(i) + v: args.long})`, `args.l.exists(x, x == "a")`,
