@@ -25,19 +25,19 @@ import (
 //     what is listed;
 //   - the Deployment's replicas, where an autoscaler has been handed those that there were;
 //   - while no pod runs, so that nobody could tell it anew: what the server said of itself, the objects of the tools that it
-//     listed, and of each tool status.observed and the condition Registered. Nobody but the manager writes these, so that it does
-//     not look for it: it is made to look.
+//     listed, and of each tool status.observed and the condition Registered.
 //
-// It writes where something differs, and nothing else, and may be called as often as one likes. What the manager makes of it
+// It is written as the manager would have, whose own fields are compared as well; since that does not look for what it wrote itself, it
+// is made to look. It writes where something differs, and nothing else, and may be called as often as one likes. What the manager makes of it
 // is the manager's.
 func (m Memory) Give(ctx context.Context, c client.Client, to Memory) error {
 	if m.server == nil || to.server == nil || to.server.Status.ObservedGeneration == 0 {
 		return nil // there is nobody yet who could remember
 	}
-	if err := m.giveServer(ctx, c, to); err != nil {
+	given, err := m.giveServer(ctx, c, to)
+	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	given := false
 	for name, tool := range m.tools {
 		gave, err := m.giveTool(ctx, c, tool, to.tools[name], to.server)
 		if err != nil {
@@ -61,7 +61,8 @@ func (m Memory) Give(ctx context.Context, c client.Client, to Memory) error {
 	return nil
 }
 
-func (m Memory) giveServer(ctx context.Context, c client.Client, to Memory) error {
+// giveServer says whether it gave the server something.
+func (m Memory) giveServer(ctx context.Context, c client.Client, to Memory) (bool, error) {
 	want := to.server.DeepCopy()
 	from, status := &m.server.Status, &want.Status
 	status.Revisions = from.Revisions
@@ -71,12 +72,12 @@ func (m Memory) giveServer(ctx context.Context, c client.Client, to Memory) erro
 		status.DispatcherVersion = from.DispatcherVersion
 	}
 	if equality.Semantic.DeepEqual(to.server.Status, want.Status) {
-		return nil
+		return false, nil
 	}
-	if err := c.Status().Patch(ctx, want, client.MergeFrom(to.server)); err != nil {
-		return fmt.Errorf("giving a memory to MCPServer %s: %w", want.Name, err)
+	if err := c.Status().Patch(ctx, want, client.MergeFrom(to.server), client.FieldOwner(render.FieldOwner)); err != nil {
+		return false, fmt.Errorf("giving a memory to MCPServer %s: %w", want.Name, err)
 	}
-	return nil
+	return true, nil
 }
 
 // giveTool says whether it gave a tool that is there something.
@@ -98,7 +99,7 @@ func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1al
 	if equality.Semantic.DeepEqual(to.Status, want.Status) {
 		return false, nil
 	}
-	return true, c.Status().Patch(ctx, want, client.MergeFrom(to))
+	return true, c.Status().Patch(ctx, want, client.MergeFrom(to), client.FieldOwner(render.FieldOwner))
 }
 
 // look makes the manager look at a server's tools: its reconciler of tools comes for anything that happens to the server.
