@@ -4,15 +4,23 @@
 package controllers_test
 
 import (
+	"context"
+	"errors"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
@@ -229,6 +237,39 @@ var _ = Describe("Discovery", func() {
 		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
 		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		Expect(registered("files.read-file")).To(Equal("True/Registered"))
+		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/Discovered"))
+	})
+
+	It("says why a tool has no MCPTool where attempts to make it have had no answer for long", func() {
+		own := w.Discovery.Gather.Client
+		w.Discovery.Gather.Client = interceptor.NewClient(&watching{own}, interceptor.Funcs{
+			Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+				return apierrors.NewInternalError(errors.New("failed calling webhook"))
+			},
+		})
+		w.create(w.server("files"))
+		w.settle()
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		pass := func() string {
+			for range 2 { // the first records the catalogue
+				w.seen()
+				w.polled()
+				_, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
+				Expect(err).To(Or(Succeed(), MatchError(apierrors.IsInternalError, "IsInternalError")))
+				_, err = reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request("files"))
+				Expect(err).NotTo(HaveOccurred())
+			}
+			return condition(w.getServer("files").Status.Conditions, "Discovered")
+		}
+		pass()
+		Expect(pass()).To(Equal("False/Progressing"))
+		w.clock.Step(library.Silence)
+		Expect(pass()).To(Equal("True/ToolsWithheld"))
+		Expect(message(w.getServer("files").Status.Conditions, "Discovered")).To(ContainSubstring("failed calling webhook"))
+
+		w.Discovery.Gather.Client = own
+		w.clock.Step(time.Minute)
+		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/Discovered"))
 	})
 

@@ -48,7 +48,9 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 			continue
 		}
 		object, err := r.objectName(ctx, d, name, claimed)
-		failed = errors.Join(failed, leaveOut(left, name, err))
+		if err != nil {
+			failed = errors.Join(failed, r.leaveOut(d, left, name, err))
+		}
 		if object != "" {
 			claimed[object] = name
 			objects = append(objects, object)
@@ -65,7 +67,7 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	}
 	_ = group.Wait()
 	for i, object := range objects {
-		failed = errors.Join(failed, leaveOut(left, claimed[object], results[i]))
+		failed = errors.Join(failed, r.leaveOut(d, left, claimed[object], results[i]))
 	}
 	if r.Library.LeaveOut(d.key, left) {
 		r.Passes.Written(d.key)
@@ -73,9 +75,11 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	return len(objects) > 0, failed
 }
 
-// leaveOut notes why a tool can't be made where a person must put it right, and gives back any other error.
-func leaveOut(tools library.LeftOut, tool string, err error) error {
+// leaveOut notes why a tool can't be made where a person must put it right, or has had no answer for long, and gives back any error that
+// is no verdict.
+func (r *DiscoveryReconciler) leaveOut(d *discovery, tools library.LeftOut, tool string, err error) error {
 	refused, err := writes.Classify(err)
+	refused = r.Library.Answered(d.key, "MCPTool "+tool, library.Attempt{At: r.Clock.Now(), Refused: refused, Err: err})
 	if refused != (decide.Refusal{}) {
 		tools.Why[tool] = refused
 	}
