@@ -179,7 +179,7 @@ func (p *Process) learn(r record) bool {
 		p.tail.Replace(r.Lines)
 		p.finish(&ExitError{Code: r.Code, Signal: stderr.Clean([]byte(r.Signal)), StderrTail: p.tail.Lines()})
 		return true
-	default:
-		return false
+	case recordControl, recordSession, recordReady, recordRefused, recordStarted:
 	}
+	return false
 }

@@ -68,10 +68,8 @@ func (t Tool) automatic(revision string, before []mcpv1alpha1.RevisionPin) strin
 		}
 		return ""
 	case mcpv1alpha1.PinningManual, mcpv1alpha1.PinningOff:
-		return ""
-	default:
-		return ""
 	}
+	return ""
 }
 
 func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {

@@ -348,7 +348,9 @@ func refusalOutcome(r *policy.Refusal) audit.Outcome {
 		return audit.TimedOut
 	case policy.TransportError, policy.SerializationError:
 		return audit.Failed
-	default:
-		return audit.Rejected
+	case policy.ParseError, policy.InvalidRequest, policy.InvalidParams, policy.MethodNotFound, policy.HeaderMismatch, policy.MissingCapability,
+		policy.UnsupportedVersion, policy.SessionNotFound, policy.NotAllowed, policy.ToolNotFound, policy.SchemaError, policy.Denied,
+		policy.NeedsConfirmation, policy.RateLimited, policy.Unavailable:
 	}
+	return audit.Rejected
 }

@@ -47,10 +47,8 @@ func (x *exchange) mustRecord() bool {
 	case registry.AuditBlock:
 		return x.ofConsequence()
 	case registry.AuditBlockDestructive:
-		return x.decision.Effective.Destructive
-	default:
-		return x.decision.Effective.Destructive // what stands where nothing is said; a document with another word is refused
 	}
+	return x.decision.Effective.Destructive // also where nothing is said; a document with another word is refused
 }
 
 // base is what all records of an exchange share.

@@ -160,7 +160,8 @@ func (r *Refusal) AsResult(call Call) bool {
 		return true
 	case SchemaError:
 		return call.ProtocolVersion >= firstWithErrorResults // revisions are dates: their order is that of their names
-	default:
-		return false
+	case ParseError, InvalidRequest, InvalidParams, MethodNotFound, HeaderMismatch, MissingCapability, UnsupportedVersion, SessionNotFound,
+		NotAllowed, ToolNotFound, RateLimited, Unavailable, TransportError, TimeoutError, SerializationError:
 	}
+	return false
 }

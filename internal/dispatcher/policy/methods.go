@@ -69,9 +69,10 @@ func exposed(e *Engine, f *flow) *Refusal {
 	if !known || wanted == direct {
 		return &Refusal{Kind: MethodNotFound, Reason: "UnknownMethod", Message: fmt.Sprintf("Method %q is not served here.", name)}
 	}
-	allowed := true
+	allowed := false
 	switch wanted {
 	case always:
+		allowed = true
 	case tools:
 		allowed = p.Expose.Tools
 	case resources:
@@ -80,8 +81,7 @@ func exposed(e *Engine, f *flow) *Refusal {
 		allowed = p.Expose.Prompts
 	case completions:
 		allowed = p.Expose.Completions
-	default:
-		allowed = false
+	case direct: // refused above
 	}
 	if allowed {
 		return nil

@@ -96,9 +96,12 @@ func (h *Handler) refused(w http.ResponseWriter, r *http.Request, refusal *polic
 	case policy.SchemaError, policy.Denied, policy.NeedsConfirmation:
 		details := refusal.Details(h.Pipeline.ServerName(), traceID)
 		writeRaw(w, refusal.Kind.HTTPREST(), failure(refusal.Kind.ErrorType(), refusal.Message, details).encode())
-	default:
-		h.fail(w, r, refusal.Kind.HTTPREST(), refusal, traceID)
+		return
+	case policy.ParseError, policy.InvalidRequest, policy.InvalidParams, policy.MethodNotFound, policy.HeaderMismatch, policy.MissingCapability,
+		policy.UnsupportedVersion, policy.SessionNotFound, policy.NotAllowed, policy.ToolNotFound, policy.RateLimited, policy.Unavailable,
+		policy.TransportError, policy.TimeoutError, policy.SerializationError:
 	}
+	h.fail(w, r, refusal.Kind.HTTPREST(), refusal, traceID)
 }
 
 // toolResult is an MCPToolResult. data and details are JSON in the server's own bytes, nil for null.

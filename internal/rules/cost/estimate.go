@@ -96,9 +96,9 @@ func (s *estimate) value(e ast.Expr) Extent {
 		return s.fields(e.AsStruct().Fields())
 	case ast.ComprehensionKind:
 		return s.loop(e.AsComprehension())
-	default:
-		return s.refuse(e, "can't be bounded in its cost")
+	case ast.UnspecifiedExprKind:
 	}
+	return s.refuse(e, "can't be bounded in its cost")
 }
 
 // with bounds a collection with one more element.

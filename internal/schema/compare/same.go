@@ -79,10 +79,10 @@ func (c *comparison) alikeIn(keyword string, a, b node) bool {
 			}
 		}
 		return true
-	default:
-		// dependencies hold lists and schemas alike; what their references reach is not looked up.
-		return equal(x.v, y.v) && (keyword != "dependencies" || !refers(x.v) || equal(a.doc.root, b.doc.root))
+	case noSchema:
 	}
+	// dependencies hold lists and schemas alike; what their references reach is not looked up.
+	return equal(x.v, y.v) && (keyword != "dependencies" || !refers(x.v) || equal(a.doc.root, b.doc.root))
 }
 
 // refers says whether a reference stands anywhere in a value.

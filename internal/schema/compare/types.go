@@ -114,14 +114,13 @@ func (t types) names() []string {
 
 // words are the types of a set for people.
 func (t types) words() string {
-	switch t {
-	case typeAny:
+	if t == typeAny {
 		return "any"
-	case 0:
-		return "nothing"
-	default:
-		return strings.Join(t.names(), " or ")
 	}
+	if t == 0 {
+		return "nothing"
+	}
+	return strings.Join(t.names(), " or ")
 }
 
 // types says whether the reader's type keyword takes all types of the writer.

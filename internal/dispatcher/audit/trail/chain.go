@@ -95,11 +95,14 @@ func (c *checker) chain(line []byte, r *audit.Record) {
 	case audit.Gap:
 		c.Lost += r.Lost
 		c.found(Finding{Kind: Gap, Line: c.Lines, Message: fmt.Sprintf("%s could not be written before this one", records(r.Lost))})
+		return
 	case audit.Started:
 		at.open[r.Sequence] = openCall{line: c.Lines, tool: r.Tool}
-	default:
-		delete(at.open, r.StartedAs)
+		return
+	case audit.Success, audit.ToolError, audit.Rejected, audit.Failed, audit.TimedOut, audit.Cancelled, audit.Unknown, audit.InputRequired,
+		audit.ConfirmPending, audit.Confirmed, audit.Declined:
 	}
+	delete(at.open, r.StartedAs)
 }
 
 // compare says what is wrong with a record after the one that was read before it; the kind is empty where nothing is.

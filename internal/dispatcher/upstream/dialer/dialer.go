@@ -42,7 +42,7 @@ func New(u registry.Upstream, spawner upstream.Spawner, o upstream.Options, log 
 		return httpsse.New(o, server, log), nil
 	case registry.TransportWebSocket:
 		return websocket.New(o, server, log), nil
-	default:
-		return nil, fmt.Errorf("transport %q is not known", u.Transport)
+	case registry.TransportStdio: // dialled above
 	}
+	return nil, fmt.Errorf("transport %q is not known", u.Transport)
 }

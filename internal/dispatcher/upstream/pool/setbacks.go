@@ -67,10 +67,8 @@ func mostFor(reason registry.FailureReason) time.Duration {
 	case registry.FailExited, registry.FailNotMCP, registry.FailTimeout, registry.FailProtocol, registry.FailCatalogue:
 		return mostHold
 	case registry.FailStart, registry.FailUnreachable, registry.FailUnauthorized:
-		return mostListener
-	default:
-		return mostListener
 	}
+	return mostListener
 }
 
 // worked forgets them all.
