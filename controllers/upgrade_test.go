@@ -246,6 +246,38 @@ var _ = Describe("A new release of Toolgate", func() {
 		Expect(upgraded()).To(Equal(names[:4]))
 	})
 
+	It("does not wait for a server whose Deployment somebody has paused, says so, and waits for it when it is let go on", func() {
+		pause := func(paused bool) {
+			GinkgoHelper()
+			d := deployment(names[0])
+			d.Spec.Paused = paused
+			Expect(kubectl.Update(w.ctx, d)).To(Succeed())
+			d.Status.ObservedGeneration, d.Status.UpdatedReplicas = d.Generation, 0
+			Expect(kubectl.Status().Update(w.ctx, d)).To(Succeed())
+			w.settle()
+		}
+		d := deployment(names[0])
+		d.Spec.Paused = true
+		Expect(kubectl.Update(w.ctx, d)).To(Succeed())
+		rolledOut(1, nil, names[0])
+		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+		pause(true)
+		Expect(is(names[0])).To(Equal("False/DeploymentPaused"))
+		Expect(message(w.getServer(names[0]).Status.Conditions, "Upgraded")).To(ContainSubstring("kubectl rollout resume deployment/" + names[0]))
+		rolledOut(1, nil, names[1])
+		Expect(upgraded()).To(Equal(names[:4]))
+
+		pause(false)
+		Expect(is(names[0])).To(Equal("False/Progressing"))
+		rolledOut(1, nil, names[2], names[3])
+		Expect(upgraded()).To(Equal(names[:4]))
+		rolledOut(1, nil, names[0])
+		Expect(is(names[0])).To(Equal("True/UpToDate"))
+		Expect(upgraded()).To(Equal(names))
+	})
+
 	It("heals at once what somebody has changed in a template that waits", func() {
 		w.restart()
 		w.settle()

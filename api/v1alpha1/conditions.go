@@ -13,7 +13,7 @@ const (
 	ConditionReady = "Ready"
 	// ConditionAccepted (MCPServer, RuleSet) is True when the spec can be carried out as it stands.
 	ConditionAccepted = "Accepted"
-	// ConditionAvailable (MCPServer) is True when as many pods as asked for serve.
+	// ConditionAvailable (MCPServer) is True when as many pods as asked for serve, and no rollout of the spec is stuck.
 	ConditionAvailable = "Available"
 	// ConditionDiscovered (MCPServer) is True when the whole catalogue of the current revision has been read.
 	ConditionDiscovered = "Discovered"
@@ -93,6 +93,9 @@ const (
 	ReasonContainerFailed = "ContainerFailed"
 	// ReasonProgressDeadlineExceeded: the rollout does not get on; pods of the last good revision go on serving.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonDeploymentPaused (Available, Discovered, Upgraded): somebody has paused the server's Deployment, so that its pods stay as
+	// they were before the last change. The way out is kubectl rollout resume deployment/NAME.
+	ReasonDeploymentPaused = "DeploymentPaused"
 )
 
 // Reasons of MCPServer, Discovered, beside the reasons of a server that fails.

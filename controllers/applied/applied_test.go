@@ -113,7 +113,7 @@ func TestReduce(t *testing.T) {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1"},
 	}
 	wantDeployment := &appsv1.Deployment{
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: corev1.PodTemplateSpec{
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Paused: true, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AnnotationReferences: "r1"}},
 			Spec:       corev1.PodSpec{ServiceAccountName: "theirs"},
 		}},

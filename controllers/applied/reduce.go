@@ -97,8 +97,8 @@ func deployment(d *appsv1.Deployment) {
 	stripDeployment(d, markOf(d, ours, err), annotations)
 }
 
-// stripDeployment keeps the annotations that we have applied, by which upgrades go, the number of pods, what they were last started
-// anew for, the names of their key and of their account, and the status.
+// stripDeployment keeps the annotations that we have applied, by which upgrades go, the number of pods, whether it is paused, what pods
+// were last started anew for, the names of their key and of their account, and the status.
 func stripDeployment(d *appsv1.Deployment, mark Mark, annotations map[string]string) {
 	strip(d, &d.ObjectMeta, mark)
 	d.Annotations = annotations
@@ -108,6 +108,7 @@ func stripDeployment(d *appsv1.Deployment, mark Mark, annotations map[string]str
 	}
 	d.Spec = appsv1.DeploymentSpec{
 		Replicas: d.Spec.Replicas,
+		Paused:   d.Spec.Paused,
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: references},
 			Spec: corev1.PodSpec{

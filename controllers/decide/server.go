@@ -7,11 +7,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -98,7 +96,7 @@ func (d *ServerInput) accepted(list []metav1.Condition) verdict {
 		return no(mcpv1alpha1.ReasonRuleSetNotFound, fmt.Sprintf(
 			"spec.ruleSets names %s, which do not exist in this namespace; what they would govern is not known, so that every request is denied until they do", atMost(d.MissingRuleSets)))
 	}
-	if reason, message := d.podProblem(); reason == mcpv1alpha1.ReasonReferenceNotFound {
+	if reason, message := d.podProblem(anyFault); reason == mcpv1alpha1.ReasonReferenceNotFound {
 		return no(reason, message)
 	}
 	if reason, message := d.modelProblem(); reason != "" {
@@ -117,16 +115,16 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 	}
 	wanted, serving := int(render.Replicas(d.Server, Replicas(d.Deployment))), len(d.serving())
 	if serving >= wanted {
+		if reason, message := d.stuck(); reason != "" {
+			return no(reason, d.count(serving, wanted)+"; "+message)
+		}
 		return yes(mcpv1alpha1.ReasonAvailable, d.count(serving, wanted))
 	}
 	if accepted := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted); accepted.Status == metav1.ConditionFalse && d.Deployment == nil {
 		v, _ := previous(list, mcpv1alpha1.ConditionAccepted)
 		return v
 	}
-	reason, message := d.podProblem()
-	if reason == "" {
-		reason, message = d.rolloutProblem()
-	}
+	reason, message := d.missing()
 	if reason == "" {
 		reason, message = mcpv1alpha1.ReasonProgressing, d.waiting()
 	}
@@ -159,46 +157,6 @@ func (d *ServerInput) serving() []*Pod {
 	return out
 }
 
-// podProblem is what is wrong with a pod that does not serve: those of the spec's revision first.
-func (d *ServerInput) podProblem() (reason, message string) {
-	for _, current := range []bool{true, false} {
-		for i := range d.Pods {
-			p := &d.Pods[i]
-			if (p.Revision() == d.Revision) != current || p.Serves() || !p.DeletionTimestamp.IsZero() {
-				continue
-			}
-			if reason, message := problem(p.Pod); reason != "" {
-				return reason, message
-			}
-			if reason, message := d.upstreamProblem(p); reason != "" {
-				return reason, message
-			}
-		}
-	}
-	return "", ""
-}
-
-// rolloutProblem is what the Deployment says where its pods say nothing.
-func (d *ServerInput) rolloutProblem() (reason, message string) {
-	if d.Deployment == nil {
-		return "", ""
-	}
-	for _, c := range d.Deployment.Status.Conditions {
-		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			if strings.Contains(c.Message, "serviceaccount") && strings.Contains(c.Message, "not found") {
-				return mcpv1alpha1.ReasonReferenceNotFound, c.Message
-			}
-			return mcpv1alpha1.ReasonPodsRefused, c.Message
-		}
-	}
-	for _, c := range d.Deployment.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
-			return mcpv1alpha1.ReasonProgressDeadlineExceeded, c.Message
-		}
-	}
-	return "", ""
-}
-
 func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	if v, out := d.outOfService(); out {
 		return unknown(v.reason, v.message)
@@ -223,6 +181,9 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	last, known := previous(list, mcpv1alpha1.ConditionDiscovered)
 	if known && last.status == metav1.ConditionTrue && d.seenBefore() && !answered(current) {
 		return last
+	}
+	if waves.Paused(d.Deployment) {
+		return no(mcpv1alpha1.ReasonDeploymentPaused, d.paused())
 	}
 	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet")
 }

@@ -16,6 +16,9 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 	if d.Deployment == nil {
 		return unknown(mcpv1alpha1.ReasonPending, "there are no pods yet")
 	}
+	if waves.UpgradePaused(d.Deployment) && d.Upgrade == waves.Settled {
+		return no(mcpv1alpha1.ReasonDeploymentPaused, "its pods are not those of the release that runs, and no other server waits for it: "+d.paused())
+	}
 	switch d.Upgrade {
 	case waves.Waiting:
 		return no(mcpv1alpha1.ReasonUpgradeWaiting, "its pods stay as they are until their turn comes: some servers of one namespace are upgraded at a time, "+
@@ -27,7 +30,7 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 		return no(mcpv1alpha1.ReasonUpgradeFailed, "its pods can't be those of the release that runs, and no other server is upgraded until they can: "+
 			d.Held.Reason+": "+d.Held.Message)
 	case waves.Upgrading:
-		reason, message := d.podProblem()
+		reason, message := d.podProblem(anyFault)
 		if reason == "" {
 			reason, message = d.rolloutProblem()
 		}

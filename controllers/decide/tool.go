@@ -198,8 +198,8 @@ func (d *ToolInput) callable(list []metav1.Condition, shown *mcpv1alpha1.Observe
 	if asked.status != metav1.ConditionTrue {
 		return asked
 	}
-	available := meta.FindStatusCondition(d.Server.Status.Conditions, mcpv1alpha1.ConditionAvailable)
-	if available == nil || available.Status != metav1.ConditionTrue && available.Reason != mcpv1alpha1.ReasonProgressing || !anyServes(d.Server) {
+	// What else is wrong with its pods keeps no call from those that serve.
+	if !anyServes(d.Server) {
 		return no(mcpv1alpha1.ReasonServerNotReady, fmt.Sprintf("no pod of MCPServer %s serves", d.Server.Name))
 	}
 	return asked

@@ -76,7 +76,11 @@ func TestToolConditions(t *testing.T) {
 			in.Server.Spec.Gating.Destructive = mcpv1alpha1.GateConfirm
 			in.Server.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: now}}
 		}, "True/Registered", "False/NeedsConfirmation"},
-		"a read-only tool where no tools are exposed":      {func(in *decide.ToolInput) { readOnly(in); in.Server.Spec.Expose.Tools = mcpv1alpha1.Deny }, "True/Registered", "False/NotExposed"},
+		"a read-only tool where no tools are exposed": {func(in *decide.ToolInput) { readOnly(in); in.Server.Spec.Expose.Tools = mcpv1alpha1.Deny }, "True/Registered", "False/NotExposed"},
+		"a read-only tool of a server of which some pods serve and others can't": {func(in *decide.ToolInput) {
+			readOnly(in)
+			in.Server.Status.Conditions = is("Available=False/ImagePullFailed: 1 of 2 pods serve")
+		}, "True/Registered", "True/Callable"},
 		"a read-only tool of a server that does not serve": {func(in *decide.ToolInput) { readOnly(in); in.Server.Status.ReadyReplicas = nil }, "True/Registered", "False/ServerNotReady"},
 		"a definition with another digest than the pin": {func(in *decide.ToolInput) {
 			in.Tool.Status.Pins = []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "a0"}}

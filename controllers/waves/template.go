@@ -64,6 +64,9 @@ func (c *Change) Step(turn bool) (*appsv1ac.DeploymentApplyConfiguration, State)
 	switch {
 	case c.Cause == Release && !turn:
 		return c.hold(), Waiting
+	case c.Cause == Release && Complete(c.live) && c.live.Spec.Paused:
+		// Its new pods come when somebody lets it go on, which may be never.
+		return c.with(watched), Settled
 	case c.Cause == Release && Complete(c.live):
 		return c.with(watched), Upgrading
 	case c.Cause == Nothing:
@@ -107,9 +110,23 @@ func (c *Change) stamped(d *appsv1ac.DeploymentApplyConfiguration, template, mar
 	return d
 }
 
-// Awaited says whether the end of a Deployment's upgrade is awaited.
+// Awaited says whether the end of a Deployment's upgrade is awaited. That of one that is paused is not: it may never come.
 func Awaited(d *appsv1.Deployment) bool {
-	return d != nil && d.Annotations[render.AnnotationUpgrade] == watched && !Complete(d)
+	return d != nil && d.Annotations[render.AnnotationUpgrade] == watched && !d.Spec.Paused && !Complete(d)
+}
+
+// Paused says whether a Deployment keeps pods of an older template because somebody has paused it.
+func Paused(d *appsv1.Deployment) bool {
+	if d == nil || !d.Spec.Paused {
+		return false
+	}
+	s := d.Status
+	return s.Replicas > s.UpdatedReplicas || s.Replicas == 0 && ptr.Deref(d.Spec.Replicas, 1) > 0
+}
+
+// UpgradePaused says whether the newest template of a Deployment that is paused is a release's.
+func UpgradePaused(d *appsv1.Deployment) bool {
+	return Paused(d) && d.Annotations[render.AnnotationUpgrade] == watched
 }
 
 // Complete says whether all pods of a Deployment are of its newest template and available.
