@@ -220,10 +220,7 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 	if len(cat.Tools) == 0 && cat.Resources <= 0 && cat.Prompts <= 0 {
 		return yes(mcpv1alpha1.ReasonCatalogueEmpty, "the server answers, and lists no tools, resources or prompts")
 	}
-	objects := map[string]*mcpv1alpha1.MCPTool{}
-	for i := range d.Tools {
-		objects[d.Tools[i].Spec.ToolName] = &d.Tools[i]
-	}
+	objects := d.objects()
 	var withheld, missing []string
 	var why string // of the first tool that is left out
 	for _, t := range cat.Tools {
@@ -278,14 +275,8 @@ func (d *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
 		out.ToolsCount, out.ResourcesCount, out.PromptsCount, out.BlockedToolsCount = ptr.To(int32(0)), ptr.To(int32(0)), ptr.To(int32(0)), ptr.To(int32(0))
 		return
 	}
-	var blocked int32
-	for i := range d.Tools {
-		if listedButBlocked(&d.Tools[i]) {
-			blocked++
-		}
-	}
-	out.BlockedToolsCount = ptr.To(blocked)
 	source := d.source()
+	out.BlockedToolsCount = d.blocked(source)
 	if source == nil {
 		return
 	}
@@ -330,12 +321,42 @@ func order(a, b bool) int {
 	}
 }
 
-func listedButBlocked(t *mcpv1alpha1.MCPTool) bool {
-	c := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionCallable)
-	if c == nil || c.Status == metav1.ConditionTrue {
-		return false
+// blocked counts the listed tools that are known not to be callable, those that have no MCPTool included. Where no pod lists any, they
+// are those that were listed last; a manager that has not heard of the pods knows no better than the status.
+func (d *ServerInput) blocked(source *Pod) *int32 {
+	objects := d.objects()
+	var names []string
+	switch {
+	case source != nil:
+		for _, t := range source.catalogue().Tools {
+			names = append(names, t.Name)
+		}
+	case firstOf(d.judged(), d.unasked) != nil:
+		return d.Server.Status.BlockedToolsCount
+	default:
+		for name, t := range objects {
+			if !Gone(t) {
+				names = append(names, name)
+			}
+		}
 	}
-	return !Gone(t)
+	var blocked int32
+	for _, name := range names {
+		t := objects[name]
+		if _, out := d.LeftOut[name]; t == nil && out || t != nil && meta.IsStatusConditionFalse(t.Status.Conditions, mcpv1alpha1.ConditionCallable) {
+			blocked++
+		}
+	}
+	return ptr.To(blocked)
+}
+
+// objects are the MCPTools of the server by the names of their tools. Of several that claim one, none lets it be called.
+func (d *ServerInput) objects() map[string]*mcpv1alpha1.MCPTool {
+	objects := map[string]*mcpv1alpha1.MCPTool{}
+	for i := range d.Tools {
+		objects[d.Tools[i].Spec.ToolName] = &d.Tools[i]
+	}
+	return objects
 }
 
 // Gone says whether a tool is known not to be on its server: not any more, or not so far.
