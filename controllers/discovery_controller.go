@@ -57,6 +57,8 @@ type discovery struct {
 	refused decide.Refusal
 	inForce decide.InForce
 	untried bool
+	// trustLapses is decide.TrustLapses.
+	trustLapses time.Time
 	// broken are the sets of the document that is asked for that deny what they govern.
 	broken []*rules.Compiled
 }
@@ -139,6 +141,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 	}
 	r.Gather.Prober.Watch(key, r.targets(d.server, pods, d.held)) //nolint:contextcheck // polling outlives this reconcile
 	d.view = decide.NewView(d.server, current, pods)
+	d.trustLapses = decide.TrustLapses(d.server, pods)
 	d.revisions = gather.RevisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)
 	return d, nil
@@ -195,10 +198,14 @@ func (d *discovery) unrecorded() bool {
 
 // trustEnds is how long until a tool of a server may stop being callable without any event; 0 for never.
 func (d *discovery) trustEnds(now time.Time) time.Duration {
-	if d.server.Spec.Trust.ExpiresAt == nil || !now.Before(d.server.Spec.Trust.ExpiresAt.Time) {
+	next := d.trustLapses
+	if ends := d.server.Spec.Trust.ExpiresAt; ends != nil && now.Before(ends.Time) && (!now.Before(next) || ends.Time.Before(next)) {
+		next = ends.Time
+	}
+	if !now.Before(next) {
 		return 0
 	}
-	return until(d.server.Spec.Trust.ExpiresAt.Time, now)
+	return until(next, now)
 }
 
 // document looks at the document that the server's objects ask for: which of its sets deny what they govern, and why dispatchers

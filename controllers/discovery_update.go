@@ -51,6 +51,7 @@ func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, dupli
 	in := decide.ToolInput{
 		Tool: t, Server: d.server, Now: r.Clock.Now(), View: d.view,
 		Duplicate: duplicate, Broken: d.broken, DocumentError: d.refused, InForce: d.inForce, Untried: d.untried,
+		TrustLapses: d.trustLapses,
 		Definitions: r.Library.Definitions,
 	}
 	if decide.Abandoned(in, d.live) {

@@ -4,6 +4,8 @@
 package controllers_test
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
 
@@ -101,5 +104,25 @@ var _ = Describe("A rollout within one revision", func() {
 		deployment(func(d *appsv1.Deployment) { d.Spec.Paused = false })
 		w.settle()
 		Expect(is("Ready")).To(Equal("True/Ready"))
+	})
+
+	It("has tools whose calls need trust blocked where its dispatchers trust no longer, because the manager does not reach them", func() {
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
+		w.dispatchers.Say(string(old.UID), func(s *registry.State) {
+			s.Catalogue = fakecluster.CatalogueOf(fakecluster.Definition("delete_file", ""))
+		})
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff })
+		w.settleEnforced(old)
+		callable := func() string { return condition(w.getTool("files.delete-file").Status.Conditions, "Callable") }
+		Expect(callable()).To(Equal("True/Callable"))
+		w.dispatchers.Say(string(old.UID), nil)
+		w.settle()
+		Expect(callable()).To(Equal("True/Callable"))
+		result, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.RequeueAfter).To(BeNumerically("~", 600*time.Second, 300*time.Second))
+		w.clock.Step(result.RequeueAfter)
+		w.settle()
+		Expect(callable()).To(Equal("False/TrustStale"))
 	})
 })

@@ -28,6 +28,9 @@ import (
 // of somebody else that holds a name, a quota, an admission policy.
 const refusedRetry = 30 * time.Second
 
+// farOff is how long to wait at most.
+const farOff = 365 * 24 * time.Hour
+
 // ServerReconciler writes the children of an MCPServer and its status.
 type ServerReconciler struct {
 	Gather   *gather.Gatherer
@@ -108,8 +111,9 @@ func until(next, now time.Time) time.Duration {
 	if next.IsZero() {
 		return 0
 	}
-	// Times in a status are whole seconds: come a little later rather than a little too early.
-	return max(next.Sub(now), 0) + 100*time.Millisecond
+	// Times in a status are whole seconds: come a little later rather than a little too early. The end of a trust may be centuries away,
+	// which is no duration.
+	return min(max(next.Sub(now), 0), farOff) + 100*time.Millisecond
 }
 
 func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer, done outcome) (decide.ServerInput, error) {

@@ -265,9 +265,11 @@ var _ = Describe("An MCPServer", func() {
 		result, err := w.Discovery.Reconcile(w.ctx, w.request("files"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(result.RequeueAfter).To(BeNumerically("~", time.Hour, time.Minute))
+		Expect(w.getServer("files").Status.Trust.State).To(Equal(mcpv1alpha1.TrustHolds))
 		w.clock.Step(time.Hour)
 		w.settle()
 		Expect(condition(w.getTool("files.delete-file").Status.Conditions, "Callable")).To(Equal("False/TrustExpired"))
+		Expect(w.getServer("files").Status.Trust.State).To(Equal(mcpv1alpha1.TrustHasExpired))
 	})
 
 	It("says what a pod waits for whose volumes are not there", func() {

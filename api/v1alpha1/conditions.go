@@ -212,6 +212,9 @@ const (
 	ReasonNeedsConfirmation = "NeedsConfirmation"
 	// ReasonTrustExpired (False): the tool counts as destructive and spec.trust.expiresAt of its server has passed.
 	ReasonTrustExpired = "TrustExpired"
+	// ReasonTrustStale (False): the tool counts as destructive, and no pod that serves has answered the manager for longer than
+	// spec.trust.maxStalenessSeconds of its server, so that its dispatchers trust no longer.
+	ReasonTrustStale = "TrustStale"
 	// ReasonNotExposed (False): spec.expose.tools of the server is Deny.
 	ReasonNotExposed = "NotExposed"
 	// ReasonServerNotReady (False): no pod of the server serves.

@@ -61,10 +61,13 @@ type MCPServerStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	PromptsCount *int32 `json:"promptsCount,omitempty"`
 	// blockedToolsCount is the number of listed tools that can't be called now;
-	// each MCPTool says why.
+	// each MCPTool says why, and Discovered of those that can have none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BlockedToolsCount *int32 `json:"blockedToolsCount,omitempty"`
+	// trust is what spec.trust comes to now.
+	// +optional
+	Trust *TrustStatus `json:"trust,omitempty"`
 	// health is the outcome of probing the server.
 	// +optional
 	Health *HealthStatus `json:"health,omitempty"`
@@ -114,6 +117,34 @@ type ServerInfo struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Version string `json:"version,omitempty"`
+}
+
+// TrustVerdict is what spec.trust comes to.
+// +kubebuilder:validation:Enum=Untrusted;Trusted;Expired
+type TrustVerdict string
+
+// What spec.trust comes to.
+const (
+	// TrustNone: spec.trust.state is Untrusted.
+	TrustNone TrustVerdict = "Untrusted"
+	// TrustHolds: the server is trusted, as long as its dispatchers are polled.
+	TrustHolds TrustVerdict = "Trusted"
+	// TrustHasExpired: spec.trust.expiresAt has passed, and the server counts as Untrusted.
+	TrustHasExpired TrustVerdict = "Expired"
+)
+
+// TrustStatus is whether the server counts as trusted now.
+type TrustStatus struct {
+	// state is Untrusted, Trusted, or Expired once spec.trust.expiresAt has
+	// passed: the server counts as Untrusted then.
+	// +required
+	State TrustVerdict `json:"state,omitempty"`
+	// message says when trust ends, or has ended, and whether it lapses in a pod
+	// that no manager polls.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // HealthState is the outcome of probing.

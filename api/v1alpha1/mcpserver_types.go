@@ -21,7 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Health",type=string,JSONPath=`.status.health.state`
 // +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.toolsCount`
-// +kubebuilder:printcolumn:name="Trust",type=string,JSONPath=`.spec.trust.state`
+// +kubebuilder:printcolumn:name="Trust",type=string,JSONPath=`.status.trust.state`
 // +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.status.transport`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -265,6 +265,7 @@ func (d *ServerInput) facts(out *mcpv1alpha1.MCPServerStatus) {
 	out.Transport = render.Transport(d.Server)
 	out.Selector = labels.SelectorFromSet(render.PodSelector(d.Server.Name)).String()
 	out.RegistryDigest = d.Document
+	out.Trust = d.trust()
 	out.ReadyReplicas = ptr.To(int32(len(d.serving())))
 	out.Replicas = ptr.To(int32(0))
 	if d.Deployment != nil {

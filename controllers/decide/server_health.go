@@ -227,6 +227,9 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 		}
 	}
 	sooner(graceEnds(list))
+	if trust := d.Server.Spec.Trust; trust.State == mcpv1alpha1.Trusted && trust.ExpiresAt != nil {
+		sooner(trust.ExpiresAt.Time)
+	}
 	d.keysMissing(sooner)
 	for _, p := range d.judged() {
 		if p.Seen.Err != "" {

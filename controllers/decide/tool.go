@@ -36,6 +36,8 @@ type ToolInput struct {
 	InForce       InForce
 	// Untried says that nobody has tried to write it yet: a manager has just been started. Callable stays as it was until then.
 	Untried bool
+	// TrustLapses is when no dispatcher of the server trusts it any more because the manager can't reach them (TrustLapses); zero for never.
+	TrustLapses time.Time
 	// Definitions are judged once for all servers.
 	Definitions *Definitions
 }
@@ -272,6 +274,9 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 	case trust.ExpiresAt != nil && !d.Now.Before(trust.ExpiresAt.Time):
 		return mcpv1alpha1.ReasonTrustExpired, fmt.Sprintf("it counts as %s (%s) and the trust in MCPServer %s ended at %s; to renew it, set spec.trust.expiresAt",
 			word, v.Because, d.Server.Name, trust.ExpiresAt.UTC().Format(time.RFC3339))
+	case d.lapsed():
+		return mcpv1alpha1.ReasonTrustStale, fmt.Sprintf("it counts as %s (%s), and the dispatchers of MCPServer %s trust no longer: none has answered the manager for "+
+			"spec.trust.maxStalenessSeconds (%d); they do again as soon as they can be polled", word, v.Because, d.Server.Name, int(staleness(d.Server).Seconds()))
 	default:
 		return "", ""
 	}
@@ -280,7 +285,11 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 // trusted says whether the server counts as trusted now.
 func (d *ToolInput) trusted() bool {
 	trust := d.Server.Spec.Trust
-	return trust.State == mcpv1alpha1.Trusted && (trust.ExpiresAt == nil || d.Now.Before(trust.ExpiresAt.Time))
+	return trust.State == mcpv1alpha1.Trusted && (trust.ExpiresAt == nil || d.Now.Before(trust.ExpiresAt.Time)) && !d.lapsed()
+}
+
+func (d *ToolInput) lapsed() bool {
+	return !d.TrustLapses.IsZero() && !d.Now.Before(d.TrustLapses)
 }
 
 func whoConfirms(by mcpv1alpha1.ConfirmBy) string {

@@ -58,6 +58,15 @@ func TestToolConditions(t *testing.T) {
 		"whose trust has ended": {func(in *decide.ToolInput) {
 			in.Server.Spec.Trust = mcpv1alpha1.Trust{State: mcpv1alpha1.Trusted, ExpiresAt: &metav1.Time{Time: now}}
 		}, "True/Registered", "False/TrustExpired"},
+		"of a trusted server whose pods the manager has not reached for too long": {func(in *decide.ToolInput) {
+			in.Server.Spec.Trust.State, in.TrustLapses = mcpv1alpha1.Trusted, now
+		}, "True/Registered", "False/TrustStale"},
+		"of a trusted server whose pods the manager does not reach, for less": {func(in *decide.ToolInput) {
+			in.Server.Spec.Trust.State, in.TrustLapses = mcpv1alpha1.Trusted, now.Add(time.Second)
+		}, "True/Registered", "True/Callable"},
+		"whose calls are confirmed since no pod was reached for too long": {func(in *decide.ToolInput) {
+			in.Server.Spec.Gating.Destructive, in.Server.Spec.Trust.State, in.TrustLapses = mcpv1alpha1.GateConfirm, mcpv1alpha1.Trusted, now
+		}, "True/Registered", "False/NeedsConfirmation"},
 		"that a person calls harmless": {func(in *decide.ToolInput) { in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse }, "True/Registered", "True/Callable"},
 		"harmless, but not read-only, where the gate holds all that mutates": {func(in *decide.ToolInput) {
 			in.Tool.Spec.Hints.Destructive = mcpv1alpha1.HintFalse

@@ -167,11 +167,11 @@ func TestColumns(t *testing.T) {
 	}{
 		"servers": {
 			object: `{kind: MCPServer, metadata: {name: files}, spec: {domain: build, container: {image: a, command: [b]}}}`,
-			status: `{conditions: [` + ready("Ready") + `], health: {state: Healthy}, toolsCount: 14, transport: stdio, url: "http://files/mcp",
+			status: `{conditions: [` + ready("Ready") + `], health: {state: Healthy}, trust: {state: Expired}, toolsCount: 14, transport: stdio, url: "http://files/mcp",
 				protocolVersion: "2025-06-18", serverInfo: {version: 1.2.3}, readyReplicas: 1, dispatcherVersion: v0.1.0}`,
 			resource: "mcps",
 			want: []string{"NAME READY HEALTH TOOLS TRUST TRANSPORT URL AGE DOMAIN PROTOCOL VERSION REPLICAS DISPATCHER MESSAGE",
-				"files True Healthy 14 Untrusted stdio http://files/mcp build 2025-06-18 1.2.3 1 v0.1.0 all is well"},
+				"files True Healthy 14 Expired stdio http://files/mcp build 2025-06-18 1.2.3 1 v0.1.0 all is well"},
 		},
 		"tools": {
 			object: `{kind: MCPTool, metadata: {name: files.read-file}, spec: {serverRef: {name: files}, toolName: read_file, contract: {version: 1.0.0}}}`,
