@@ -124,17 +124,26 @@ func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	}
 }
 
-// account makes the server's own. An account that the spec names is a person's, also where it has the server's name; ours is taken
-// back when no pod has it any more: until then one may have to be made again with it, on another node.
+// account makes the server's own where the spec names no other. One of its name that belongs to a person is left to them where the spec
+// names it; ours is taken back when no pod has it any more: until then one may have to be made again with it, on another node.
 func (r *ServerReconciler) account(s *mcpv1alpha1.MCPServer) func(context.Context, *writes.Applier) error {
-	other, live := s.Spec.Pod.ServiceAccountName, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)}
-	put := only(other == "", s, live, workload.ServiceAccount(s))
-	if other == "" {
+	chosen, live := s.Spec.Pod.ServiceAccountName, &corev1.ServiceAccount{ObjectMeta: named(s, s.Name)}
+	put := only(chosen == "" || chosen == s.Name, s, live, workload.ServiceAccount(s))
+	switch chosen {
+	case "":
 		return put
+	case s.Name:
+		return func(ctx context.Context, a *writes.Applier) error {
+			err := put(ctx, a)
+			if foreign := (*writes.ForeignError)(nil); errors.As(err, &foreign) {
+				return nil
+			}
+			return err
+		}
 	}
 	return func(ctx context.Context, a *writes.Applier) error {
 		d, err := r.Gather.Deployment(ctx, s)
-		if other == s.Name || d == nil || d.Spec.Template.Spec.ServiceAccountName == s.Name || !waves.Complete(d) {
+		if err != nil || d == nil || d.Spec.Template.Spec.ServiceAccountName == s.Name || !waves.Complete(d) {
 			return err
 		}
 		return put(ctx, a)

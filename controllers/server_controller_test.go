@@ -193,7 +193,10 @@ var _ = Describe("An MCPServer", func() {
 		w.create(w.server("files"))
 		w.settle()
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
-		there := func() error { return kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), &corev1.ServiceAccount{}) }
+		there := func() error {
+			account = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files"}}
+			return kubectl.Get(w.ctx, client.ObjectKeyFromObject(account), account)
+		}
 		name := func(account string) {
 			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.ServiceAccountName = account })
 			w.settle()
@@ -223,10 +226,18 @@ var _ = Describe("An MCPServer", func() {
 		Expect(there()).To(Succeed(), "the spec names it")
 		Expect(kubectl.Delete(w.ctx, account.DeepCopy())).To(Succeed())
 		w.settle()
-		Expect(apierrors.IsNotFound(there())).To(BeTrue(), "an account that the spec names is a person's to make")
+		Expect(there()).To(Succeed(), "whoever names the server's own gets it, whatever was before")
+		name("theirs")
+		updated(1)
+		Expect(apierrors.IsNotFound(there())).To(BeTrue())
 		Expect(kubectl.Create(w.ctx, account)).To(Succeed())
-		w.settle()
-		Expect(there()).To(Succeed(), "an account of a person stays")
+		for _, which := range []string{"theirs", "files"} {
+			name(which)
+			updated(1)
+			Expect(there()).To(Succeed())
+			Expect(account.OwnerReferences).To(BeEmpty(), "an account of a person stays theirs")
+			Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("True/Accepted"))
+		}
 	})
 
 	It("lets replicas find each other while there are several", func() {
