@@ -89,6 +89,9 @@ func TestAToolIsCallableWhereTheDocumentInForceLetsItThrough(t *testing.T) {
 		"its gate holds it since trust has ended": {refused: invalid, inForce: func(d *registry.Document) {
 			d.Revisions["r1"].Tools[1].Hints, d.Policy.Trust = &registry.Hints{ReadOnly: new(false)}, registry.Trust{Trusted: true, ExpiresAt: now.Unix()}
 		}, want: "False/InvalidSpec", message: nothing},
+		"its gate holds it since the manager reaches nobody": {refused: invalid, inForce: func(d *registry.Document) {
+			d.Revisions["r1"].Tools[1].Hints, d.Policy.Trust.Trusted = &registry.Hints{ReadOnly: new(false)}, true
+		}, edit: func(in *decide.ToolInput) { in.TrustLapses = now }, want: "False/InvalidSpec", message: nothing},
 		"its gate holds whatever mutates": {refused: invalid, inForce: func(d *registry.Document) {
 			d.Revisions["r1"].Tools[1].Hints = &registry.Hints{ReadOnly: new(false), Destructive: new(false)}
 			d.Policy.Gating.Mutating = true

@@ -190,7 +190,7 @@ func (d *ToolInput) callable(list []metav1.Condition, shown *mcpv1alpha1.Observe
 	passes := asked.status == metav1.ConditionTrue
 	// One that is too large denies everything, and is written as such.
 	if e := d.DocumentError; e != (Refusal{}) && e.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
-		switch lets := d.InForce.lets(d.Tool.Spec.ToolName, shown, d.Now); {
+		switch lets := d.InForce.lets(d.Tool.Spec.ToolName, shown, d.Now, d.lapsed()); {
 		case passes && !lets:
 			return no(e.Reason, "what lets it through is in no document of MCPServer "+d.Server.Name+" yet: "+e.Message)
 		case !passes && lets:

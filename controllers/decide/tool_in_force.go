@@ -39,20 +39,21 @@ func BrokenSets(doc *registry.Document) []*rules.Compiled {
 }
 
 // lets says whether some call of a tool passes what does not depend on the call, in a revision that has the shown definition admitted.
-func (f InForce) lets(name string, shown *mcpv1alpha1.ObservedTool, now time.Time) bool {
+// Dispatchers may have stopped trusting, whatever the document says.
+func (f InForce) lets(name string, shown *mcpv1alpha1.ObservedTool, now time.Time, lapsed bool) bool {
 	if f.doc == nil || shown == nil || !f.doc.Policy.Expose.Tools {
 		return false
 	}
 	for _, revision := range f.doc.Revisions {
 		at, found := slices.BinarySearchFunc(revision.Tools, name, func(t registry.Tool, name string) int { return cmp.Compare(t.Name, name) })
-		if found && f.letsTool(&revision.Tools[at], shown, now) {
+		if found && f.letsTool(&revision.Tools[at], shown, now, lapsed) {
 			return true
 		}
 	}
 	return false
 }
 
-func (f InForce) letsTool(t *registry.Tool, shown *mcpv1alpha1.ObservedTool, now time.Time) bool {
+func (f InForce) letsTool(t *registry.Tool, shown *mcpv1alpha1.ObservedTool, now time.Time, lapsed bool) bool {
 	admitted := t.Digest == shown.Digest || t.Digest == "" && f.doc.Policy.Discovery.PinningOff
 	if t.Withheld != "" || !admitted {
 		return false
@@ -60,7 +61,7 @@ func (f InForce) letsTool(t *registry.Tool, shown *mcpv1alpha1.ObservedTool, now
 	gating, trust := f.doc.Policy.Gating, f.doc.Policy.Trust
 	v := catalog.Effective(annotationsOf(shown), overrides(t.Hints), gating.UnannotatedSafe)
 	gated := v.Gated(gating.Mutating)
-	if gated && (!trust.Trusted || trust.ExpiresAt != 0 && now.Unix() >= trust.ExpiresAt) {
+	if gated && (!trust.Trusted || lapsed || trust.ExpiresAt != 0 && now.Unix() >= trust.ExpiresAt) {
 		return false
 	}
 	info := rules.ToolInfo{Name: t.Name, Destructive: gated}
