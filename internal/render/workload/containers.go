@@ -26,11 +26,15 @@ const (
 	portNameMetrics = "metrics"
 )
 
-// installContainer copies the dispatcher, which is one static binary, to where the server's image can run it.
-func installContainer(p Platform) *corev1ac.ContainerApplyConfiguration {
+// installContainer copies the dispatcher, which is one static binary, to where the server's image can run it. It has the
+// dispatcher's resources: ResourceQuotas and LimitRanges ask them of every container, and no pod needs more for it, as both never
+// run at a time.
+func installContainer(s *mcpv1alpha1.MCPServer, p Platform) *corev1ac.ContainerApplyConfiguration {
 	return withImage(corev1ac.Container().WithName(containerInstall), p).
 		WithCommand(dispatcherBinary, "install", "--to", launcherBinary).
-		WithResources(dispatcherResources(corev1.ResourceRequirements{})).
+		WithResources(dispatcherResources(corev1.ResourceRequirements{
+			Limits: s.Spec.Dispatcher.Resources.Limits, Requests: s.Spec.Dispatcher.Resources.Requests,
+		})).
 		WithSecurityContext(dispatcherSecurity()).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir))
 }

@@ -102,7 +102,7 @@ func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision, stateKey string) (*
 		return spec.WithContainers(dispatcher.WithLifecycle(drainFirst())), nil
 	}
 	if render.Transport(s) == mcpv1alpha1.TransportStdio {
-		spec.WithInitContainers(installContainer(p))
+		spec.WithInitContainers(installContainer(s, p))
 	}
 	return spec.
 		WithInitContainers(dispatcher.WithRestartPolicy(corev1.ContainerRestartPolicyAlways)).

@@ -13,6 +13,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -134,4 +136,24 @@ func openToAll(p networkingv1.NetworkPolicySpec, port int) bool {
 	return slices.ContainsFunc(p.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool {
 		return len(r.From) == 0 && slices.ContainsFunc(r.Ports, func(n networkingv1.NetworkPolicyPort) bool { return n.Port.IntValue() == port })
 	})
+}
+
+// TestEveryContainerHasTheResourcesOfTheSpec: a ResourceQuota of limits and a LimitRange refuse a pod for any container without them.
+func TestEveryContainerHasTheResourcesOfTheSpec(t *testing.T) {
+	want := corev1.ResourceRequirements{
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("128Mi")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+	}
+	for name, s := range rendertest.Servers() {
+		s.Spec.Dispatcher.Resources = want
+		if s.Spec.Container != nil {
+			s.Spec.Container.Resources = want
+		}
+		pod := deploymentOf(t, s).Spec.Template.Spec
+		for _, c := range append(pod.InitContainers, pod.Containers...) {
+			if !equality.Semantic.DeepEqual(c.Resources, want) {
+				t.Errorf("%s: container %s has %v", name, c.Name, c.Resources)
+			}
+		}
+	}
 }
