@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -105,6 +106,38 @@ var _ = Describe("Discovery", func() {
 		w.settleEnforced(pod)
 		Expect(registered("files.read-file")).To(Equal("True/Registered"))
 		Expect(inDocument("read_file").Digest).To(Equal(now))
+	})
+
+	It("leaves managed-by to whoever manages an MCPTool", func() {
+		helms := func(edit func(*unstructured.Unstructured)) {
+			GinkgoHelper()
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(mcpv1alpha1.GroupVersion.WithKind("MCPTool"))
+			u.SetNamespace(w.namespace)
+			u.SetName("files.read-file")
+			edit(u)
+			Expect(kubectl.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("helm"), client.ForceOwnership)).To(Succeed())
+		}
+		managedBy := func() string { return w.getTool("files.read-file").Labels[render.LabelManagedBy] }
+		helms(func(u *unstructured.Unstructured) {
+			u.SetLabels(map[string]string{render.LabelManagedBy: "Helm"})
+			u.Object["spec"] = map[string]any{"serverRef": map[string]any{"name": "files"}, "toolName": "read_file", "state": "Enabled"}
+		})
+		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		Expect(managedBy()).To(Equal("Helm"))
+		Expect(w.getTool("files.read-file").Labels).To(HaveKeyWithValue(render.LabelServer, "files"))
+		rest := w.writes.count()
+		w.settleEnforced(pod)
+		Expect(w.writes.since(rest)).To(BeEmpty())
+
+		By("taking the tool over when nobody has a word in it any more, and giving it back")
+		helms(func(*unstructured.Unstructured) {})
+		w.settleEnforced(pod)
+		Expect(managedBy()).To(Equal(render.ManagedBy))
+		helms(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"state": "Enabled"} })
+		w.settleEnforced(pod)
+		Expect(managedBy()).To(BeEmpty())
+		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).To(BeNil())
 	})
 
 	It("never reopens first use when an MCPTool is deleted", func() {

@@ -90,12 +90,12 @@ func (d *discovery) described(t *mcpv1alpha1.MCPTool) bool {
 	if d.server == nil || d.going() {
 		return true
 	}
-	ref := metav1.GetControllerOf(t)
+	ref, ours := metav1.GetControllerOf(t), !render.OwnedByPeople(t)
 	labelled := true
-	for k, v := range render.ToolLabels(d.server.Name) {
+	for k, v := range render.ToolLabels(d.server.Name, ours) {
 		labelled = labelled && t.Labels[k] == v
 	}
-	return labelled && !render.OwnedByPeople(t) == (ref != nil && ref.UID == d.server.UID)
+	return labelled && ours == (ref != nil && ref.UID == d.server.UID)
 }
 
 // applyMetadata gives a tool its labels and owner.

@@ -40,10 +40,12 @@ func (t *ToolApplyConfiguration) GetName() *string { return t.Name }
 // GetNamespace gives the namespace of the object.
 func (t *ToolApplyConfiguration) GetNamespace() *string { return t.Namespace }
 
-// ToolLabels are on every MCPTool of a server.
-func ToolLabels(server string) map[string]string {
+// ToolLabels are on an MCPTool of a server. What manages one that people have a word in is theirs to say, as Helm does.
+func ToolLabels(server string, owned bool) map[string]string {
 	labels := maps.Clone(PodSelector(server))
-	labels[LabelManagedBy] = ManagedBy
+	if owned {
+		labels[LabelManagedBy] = ManagedBy
+	}
 	return labels
 }
 
@@ -53,7 +55,7 @@ func Tool(s *mcpv1alpha1.MCPServer, object, tool string, owned bool) *ToolApplyC
 		ObjectMetaApplyConfiguration: metav1ac.ObjectMeta().
 			WithName(object).
 			WithNamespace(s.Namespace).
-			WithLabels(ToolLabels(s.Name)),
+			WithLabels(ToolLabels(s.Name, owned)),
 		Spec: &ToolSpecApplyConfiguration{ServerRef: &mcpv1alpha1.ServerRef{Name: s.Name}, ToolName: &tool},
 	}
 	out.WithKind("MCPTool").WithAPIVersion(mcpv1alpha1.GroupVersion.String())
