@@ -101,7 +101,8 @@ type PodSettings struct {
 
 // DispatcherSettings sets up the dispatcher container.
 type DispatcherSettings struct {
-	// resources are the requests and limits of the dispatcher's container.
+	// resources are the requests and limits of the dispatcher's container, and of
+	// the one that installs it beside a stdio server.
 	// Default: requests of 10m cpu and 32Mi memory, and no limits.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"

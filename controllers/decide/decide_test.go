@@ -4,6 +4,7 @@
 package decide_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -355,5 +356,16 @@ func TestRevisionsAreRecordedOnceAndRemembered(t *testing.T) {
 	}
 	if names[0].Name != "r1" {
 		t.Errorf("r1 still has a pod and was forgotten: %v", names)
+	}
+}
+
+// TestProtectedSaysWhatItCannotSee: NetworkPolicies add up, and only the server's own is known.
+func TestProtectedSaysWhatItCannotSee(t *testing.T) {
+	s := server()
+	s.Spec.Transport.Type = mcpv1alpha1.TransportStreamableHTTP
+	status := decide.Server(decide.ServerInput{Server: s, Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Upgrade: waves.Settled})
+	told := meta.FindStatusCondition(status.Conditions, mcpv1alpha1.ConditionProtected)
+	if told == nil || !strings.Contains(told.Message, "they add up: kubectl get networkpolicy") {
+		t.Errorf("Protected is %+v", told)
 	}
 }

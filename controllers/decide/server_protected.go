@@ -26,7 +26,8 @@ func (d *ServerInput) protected(list []metav1.Condition) verdict {
 	case remote == nil && d.Guard.Unanswered:
 		return unknown(mcpv1alpha1.ReasonPending, "the NetworkPolicy that shuts the server's port has not been written yet")
 	case remote == nil:
-		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and the NetworkPolicy shuts it for others, where the network enforces policies")
+		return yes(mcpv1alpha1.ReasonGuarded, "the server's port is on loopback for the dispatcher, and its own NetworkPolicy shuts it for others, where the network "+
+			"enforces policies and no other policy of the namespace opens it (they add up: kubectl get networkpolicy)")
 	case strings.HasPrefix(remote.URL, "https://") && len(remote.HeadersFrom) > 0:
 		return yes(mcpv1alpha1.ReasonGuarded, "the remote server asks for credentials that the dispatcher holds")
 	default:
