@@ -79,7 +79,7 @@ type ObservedTool struct {
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// schemaOmitted says which of inputSchema and outputSchema can't be shown here:
+	// schemaOmitted says which of inputSchema and outputSchema can't be shown:
 	// they are too large (16 KiB), or have a number beyond float64, which the API
 	// server does not take.
 	// +optional

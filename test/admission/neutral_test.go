@@ -35,7 +35,7 @@ var harmless = map[string]struct {
 	"container.imagePullPolicy": {"what a tag stands for is the registry's word with each pod that starts, whatever the policy; a digest stays itself",
 		[]string{"[server].imagePullPolicy"}},
 	"container.resources":                     {sized, []string{"[server].resources"}},
-	"dispatcher.resources":                    {sized, []string{"[dispatcher].resources"}},
+	"dispatcher.resources":                    {sized, []string{"[dispatcher].resources", "[install].resources"}},
 	"dispatcher.logLevel":                     {"is about the dispatcher alone, whose log has no values of calls", []string{"[dispatcher].command"}},
 	"network.metricsFrom":                     {"lets scrapers in to the dispatcher's port of metrics, where nothing else can listen, and nobody out", []string{".policy.spec.ingress"}},
 	"service.port":                            {"leads to the dispatcher, whichever it is", []string{".service.spec.ports"}},

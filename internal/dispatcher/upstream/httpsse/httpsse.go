@@ -71,6 +71,10 @@ type wire struct {
 }
 
 func (w *wire) Leaves(upstream.Era) bool { return false }
+
+// Flush has nothing to wait for: Tell does itself.
+func (w *wire) Flush(context.Context) error { return nil }
+
 func (w *wire) Agree(info upstream.Info) { w.agreed.Store(&info) }
 func (w *wire) Stderr() []string         { return nil }
 func (w *wire) Vet([]byte) error         { return nil }

@@ -34,8 +34,10 @@ type Wire interface {
 	// Exchange sends the request of p. When it returns nil the request is out, and the answer comes through Conn.Receive;
 	// an error fails this call alone.
 	Exchange(ctx context.Context, p *Call, message []byte) error
-	// Tell sends a message that wants no answer.
+	// Tell sends a message that wants no answer, or puts it behind others that are on their way.
 	Tell(ctx context.Context, message []byte) error
+	// Flush waits until what Tell has put behind others is out.
+	Flush(ctx context.Context) error
 	// Leaves says whether the end of a call's exchange tells the server that the call is cancelled.
 	Leaves(era upstream.Era) bool
 	// Agree is called once the era and the version are known, and again when they turn out to be others.
@@ -233,7 +235,11 @@ func (c *Conn) tellCancelled(id int64) {
 	ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 	defer cancel()
 	params := append(appendInt([]byte(`{"requestId":`), id), '}')
-	if err := c.wire.Tell(ctx, jsonrpc.AppendNotification(nil, methodCancelled, params)); err != nil {
+	err := c.wire.Tell(ctx, jsonrpc.AppendNotification(nil, methodCancelled, params))
+	if err == nil {
+		err = c.wire.Flush(ctx) // a connection of this call alone is closed behind it
+	}
+	if err != nil {
 		c.log.Debug("the server could not be told of a cancellation", "err", err)
 	}
 }

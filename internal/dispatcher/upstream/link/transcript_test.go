@@ -72,6 +72,8 @@ func (w *fakeWire) Tell(ctx context.Context, message []byte) error {
 	}
 }
 
+func (w *fakeWire) Flush(context.Context) error { return nil }
+
 func (w *fakeWire) Leaves(upstream.Era) bool { return false }
 func (w *fakeWire) Agree(upstream.Info)      {}
 func (w *fakeWire) Vet([]byte) error         { return nil }

@@ -59,6 +59,9 @@ func (w *wire) read() []string {
 	for {
 		select {
 		case f := <-w.Frames():
+			if f.Marks() {
+				f.Reached()
+			}
 			if data := f.Wanted(); data != nil {
 				out = append(out, string(data))
 			}
@@ -131,6 +134,34 @@ func TestOnlyCallsThatSomebodyWaitsForAreWanted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection of one call is closed as soon as that is given up, which the server hears all the same.
+func TestACancellationIsOutBeforeItsConnectionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire()
+		ctx, cancel := context.WithCancel(t.Context())
+		over := w.call(ctx)
+		w.read()
+		cancel()
+		<-over
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			_ = w.conn.Close()
+		}()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("closed with the cancellation in the queue")
+		default:
+		}
+		want := []string{`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`}
+		if diff := cmp.Diff(want, w.read()); diff != "" {
+			t.Errorf("what the server reads (-want +got):\n%s", diff)
+		}
+		<-closed
+	})
 }
 
 // A sender without room waits, is counted, and goes when there is room, when it has no more time, or when nobody will read.

@@ -113,6 +113,14 @@ func (w *wire) Tell(ctx context.Context, message []byte) error {
 	return w.queue(func() error { return w.out.Tell(ctx, lines(message)) })
 }
 
+func (w *wire) Flush(ctx context.Context) error {
+	var reached <-chan struct{}
+	if err := w.queue(func() (err error) { reached, err = w.out.Mark(ctx); return err }); err != nil {
+		return err
+	}
+	return w.out.Await(ctx, reached)
+}
+
 // queue hands a message to the writer, which counts it off once it is written.
 func (w *wire) queue(send func() error) error {
 	w.direct.queued.Add(1)
@@ -151,38 +159,42 @@ func (w *wire) write() {
 func (w *wire) writeAll(f outbox.Frame) error {
 	w.direct.writing.Lock()
 	defer w.direct.writing.Unlock()
-	data, frames := w.gather(f)
+	data, last, frames := w.gather(f)
 	defer w.direct.queued.Add(-frames)
-	if len(data) == 0 {
-		return nil
+	if len(data) > 0 {
+		if _, err := w.process.Stdin().Write(data); err != nil {
+			return err
+		}
 	}
-	_, err := w.process.Stdin().Write(data)
-	return err
+	if last.Marks() {
+		last.Reached()
+	}
+	return nil
 }
 
 // batchBytes is about how much is written at once: less than a pipe holds.
 const batchBytes = 32 << 10
 
-// gather gives what is to be written for a frame and those that wait behind it: under load one system call, which also wakes
-// the child once, carries several.
-func (w *wire) gather(f outbox.Frame) (data []byte, frames int64) {
-	data, frames = f.Wanted(), 1
-	for batched := false; len(data) < batchBytes; batched = true {
+// gather gives what is to be written for a frame and those that wait behind it, up to a mark: under load one system call, which also
+// wakes the child once, carries several.
+func (w *wire) gather(f outbox.Frame) (data []byte, last outbox.Frame, frames int64) {
+	data, last, frames = f.Wanted(), f, 1
+	for batched := false; len(data) < batchBytes && !last.Marks(); batched = true {
 		select {
-		case next := <-w.out.Frames():
+		case last = <-w.out.Frames():
 			if !batched {
 				data = append(w.batch[:0], data...)
 			}
-			data = append(data, next.Wanted()...)
+			data = append(data, last.Wanted()...)
 			frames++
 			if cap(data) <= 2*batchBytes { // a long message must not hold its memory
 				w.batch = data[:0]
 			}
 		default:
-			return data, frames
+			return data, last, frames
 		}
 	}
-	return data, frames
+	return data, last, frames
 }
 
 // read takes the child's output until it ends.

@@ -65,8 +65,12 @@ type wire struct {
 }
 
 func (w *wire) Leaves(era upstream.Era) bool { return era == upstream.Modern }
-func (w *wire) Agree(info upstream.Info)     { w.agreed.Store(&info) }
-func (w *wire) Stderr() []string             { return nil }
+
+// Flush has nothing to wait for: Tell does itself.
+func (w *wire) Flush(context.Context) error { return nil }
+
+func (w *wire) Agree(info upstream.Info) { w.agreed.Store(&info) }
+func (w *wire) Stderr() []string         { return nil }
 
 // modern says whether requests are those of revision 2026-07-28.
 func (w *wire) modern() bool {

@@ -126,6 +126,10 @@ func (w *wire) write() {
 	for {
 		select {
 		case f := <-w.Frames():
+			if f.Marks() {
+				f.Reached()
+				continue
+			}
 			data := f.Wanted()
 			if data == nil {
 				continue
