@@ -144,7 +144,9 @@ func TestACancellationIsOutBeforeItsConnectionIsClosed(t *testing.T) {
 		over := w.call(ctx)
 		w.read()
 		cancel()
-		<-over
+		if err := <-over; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call says %v", err)
+		}
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
