@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,9 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/render"
 )
+
+// ofTool begins the name of an attempt at the MCPTool of a tool.
+const ofTool = "MCPTool "
 
 // makeTools makes an MCPTool for every listed name that has none, and says whether it made any. What can't be made is noted in
 // the Library, for the server's status; the error is what may go well the next time.
@@ -69,17 +73,26 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	for i, object := range objects {
 		failed = errors.Join(failed, r.leaveOut(d, left, claimed[object], results[i]))
 	}
+	r.forgetAttempts(d, there)
 	if r.Library.LeaveOut(d.key, left) {
 		r.Passes.Written(d.key)
 	}
 	return len(objects) > 0, failed
 }
 
+// forgetAttempts drops what is known of attempts at tools that have their MCPTool, or that the server has stopped listing.
+func (r *DiscoveryReconciler) forgetAttempts(d *discovery, there map[string]bool) {
+	r.Library.Abandon(d.key, func(child string) bool {
+		tool, is := strings.CutPrefix(child, ofTool)
+		return is && (there[tool] || !d.view.Lists(tool))
+	})
+}
+
 // leaveOut notes why a tool can't be made where a person must put it right, or has had no answer for long, and gives back any error that
 // is no verdict.
 func (r *DiscoveryReconciler) leaveOut(d *discovery, tools library.LeftOut, tool string, err error) error {
 	refused, err := writes.Classify(err)
-	refused = r.Library.Answered(d.key, "MCPTool "+tool, library.Attempt{At: r.Clock.Now(), Refused: refused, Err: err})
+	refused = r.Library.Answered(d.key, ofTool+tool, library.Attempt{At: r.Clock.Now(), Refused: refused, Err: err})
 	if refused != (decide.Refusal{}) {
 		tools.Why[tool] = refused
 	}

@@ -24,7 +24,7 @@
 //	keyring           keys that dispatchers prove their answers with, and their Secrets         controllers
 //	kubelet           that kubelets see a new document at once                                  controllers
 //	leadership        who of several managers acts                                              all of ours
-//	library           what reconcilers share and is costly to compute twice                     controllers, a client
+//	library           what reconcilers share: what is costly to compute, and how writes ended    controllers, a client
 //	polled            which pod is asked, and what is known of it                               controllers, a client
 //	prober            when a pod is asked, and its last answer                                  controllers
 //	process           how a manager runs: caches, election, addresses, its end                  nothing: it stands above controllers

@@ -4,6 +4,7 @@
 package library
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -55,4 +56,11 @@ func (l *Library) Answered(key types.NamespacedName, child string, a Attempt) de
 	}
 	d.failing[child] = f
 	return f.told
+}
+
+// Abandon drops what is known of children that nobody tries to write any more: names that a server has stopped listing must not pile up.
+func (l *Library) Abandon(key types.NamespacedName, abandoned func(child string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.known(key).failing, func(child string, _ failure) bool { return abandoned(child) })
 }

@@ -60,3 +60,22 @@ func TestAnswered(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatNobodyTriesAnyMoreIsForgotten: its time without an answer begins anew, and that of others goes on.
+func TestWhatNobodyTriesAnyMoreIsForgotten(t *testing.T) {
+	l, key, now := library.New(), types.NamespacedName{Namespace: "ns", Name: "files"}, time.Unix(1000, 0)
+	fails := func(child string) decide.Refusal {
+		return l.Answered(key, child, library.Attempt{At: now, Err: errors.New("no answer")})
+	}
+	l.Abandon(key, func(string) bool { return true })
+	fails("MCPTool gone")
+	fails("Service")
+	l.Abandon(key, func(child string) bool { return child == "MCPTool gone" })
+	now = now.Add(library.Silence)
+	if told := fails("MCPTool gone"); told != (decide.Refusal{}) {
+		t.Errorf("what was forgotten is told of: %v", told)
+	}
+	if told := fails("Service"); told == (decide.Refusal{}) {
+		t.Error("another child was forgotten with it")
+	}
+}
