@@ -71,6 +71,7 @@ func (s *scale) again(began time.Time) {
 	}
 	start := time.Now()
 	s.start()
+	defer s.profile("again", "profile?seconds=10")()
 	// Its first look at everything; it hears from the pods in the same time.
 	for limit := start.Add(patienceFor(s.made)); s.figures(false).By["server"] < s.made; {
 		if time.Now().After(limit) {
