@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
 
 engines=(./internal/jsonrpc/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...)
 data_plane=(./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/... ./test/corpus/... ./test/soak/...)
-api=(./api/... ./test/admission/...)
+api=(./api/... ./internal/loosening/... ./test/admission/...)
 controllers=(./controllers/... ./cmd/manager/...)
 faults=(./internal/testutil/... ./test/faults/...)
 # They have commands of their own: make clients, make conformance and make e2e.
