@@ -76,7 +76,7 @@ var _ = Describe("The index", func() {
 		w.create(s)
 		w.settle()
 		own := w.Index.Gather.Client
-		w.Index.Gather.Client = interceptor.NewClient(&watching{own}, interceptor.Funcs{
+		w.Index.Gather.Client = interceptor.NewClient(&watching{w.client}, interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if _, ok := list.(*mcpv1alpha1.MCPServerList); ok {
 					return nil // as before a server was made again

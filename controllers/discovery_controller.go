@@ -34,6 +34,7 @@ import (
 // may be gone: what people wrote of its tools stays, and says so.
 type DiscoveryReconciler struct {
 	Gather  *gather.Gatherer
+	Apply   *writes.Applier
 	Status  *writes.StatusWriter
 	Library *library.Library
 	Waves   *waves.Gate

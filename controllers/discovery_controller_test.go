@@ -22,6 +22,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/library"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
@@ -274,12 +275,12 @@ var _ = Describe("Discovery", func() {
 	})
 
 	It("says why a tool has no MCPTool where attempts to make it have had no answer for long", func() {
-		own := w.Discovery.Gather.Client
-		w.Discovery.Gather.Client = interceptor.NewClient(&watching{own}, interceptor.Funcs{
+		own := w.Discovery.Apply
+		w.Discovery.Apply = &writes.Applier{Live: own.Live, Client: interceptor.NewClient(&watching{own.Client}, interceptor.Funcs{
 			Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 				return apierrors.NewInternalError(errors.New("failed calling webhook"))
 			},
-		})
+		})}
 		w.create(w.server("files"))
 		w.settle()
 		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
@@ -300,7 +301,7 @@ var _ = Describe("Discovery", func() {
 		Expect(pass()).To(Equal("True/ToolsWithheld"))
 		Expect(message(w.getServer("files").Status.Conditions, "Discovered")).To(ContainSubstring("failed calling webhook"))
 
-		w.Discovery.Gather.Client = own
+		w.Discovery.Apply = own
 		w.clock.Step(time.Minute)
 		w.settleEnforced(pod)
 		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/Discovered"))

@@ -65,7 +65,7 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	group.SetLimit(writers)
 	for i, object := range objects {
 		group.Go(func() error {
-			results[i] = r.applyTool(ctx, render.Tool(d.server, object, claimed[object], true))
+			results[i] = r.Apply.Tool(ctx, render.Tool(d.server, object, claimed[object], true))
 			return nil
 		})
 	}
@@ -124,19 +124,10 @@ func (r *DiscoveryReconciler) holder(ctx context.Context, d *discovery, object s
 	var t mcpv1alpha1.MCPTool
 	err := r.Gather.Client.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: object}, &t)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // nobody holds it, and that is no error
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading MCPTool %s: %w", object, err)
 	}
 	return &t, nil
-}
-
-// applyTool applies all that discovery ever writes of a tool beside its status.
-func (r *DiscoveryReconciler) applyTool(ctx context.Context, want *render.ToolApplyConfiguration) error {
-	err := r.Gather.Client.Apply(ctx, want, client.FieldOwner(render.FieldOwner), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("applying MCPTool %s: %w", *want.GetName(), err)
-	}
-	return nil
 }

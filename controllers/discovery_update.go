@@ -77,8 +77,7 @@ func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, dupli
 }
 
 func (r *DiscoveryReconciler) abandon(ctx context.Context, t *mcpv1alpha1.MCPTool) error {
-	err := r.Gather.Client.Delete(ctx, t, client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.Apply.DeleteUnchanged(ctx, t); err != nil {
 		return fmt.Errorf("deleting MCPTool %s: %w", t.Name, err)
 	}
 	return nil
@@ -100,7 +99,7 @@ func (d *discovery) described(t *mcpv1alpha1.MCPTool) bool {
 
 // applyMetadata gives a tool its labels and owner.
 func (r *DiscoveryReconciler) applyMetadata(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool) error {
-	if err := r.applyTool(ctx, render.Tool(d.server, t.Name, t.Spec.ToolName, !render.OwnedByPeople(t))); err != nil {
+	if err := r.Apply.Tool(ctx, render.Tool(d.server, t.Name, t.Spec.ToolName, !render.OwnedByPeople(t))); err != nil {
 		return err
 	}
 	// The status is about to be written on what was just applied.

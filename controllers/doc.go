@@ -33,7 +33,7 @@
 //	retry             how soon what failed is tried again                                       controllers
 //	triggers          what makes which reconciler look, and when                                controllers
 //	waves             whose pods a new release restarts, and when                               controllers, a client
-//	writes            children by server-side apply, statuses, events                           controllers
+//	writes            children and MCPTools by server-side apply, deletes, statuses, events     controllers
 //
 // What is rendered is in internal/render. What is only ever listed needs no get; what is read by its name does, for a cache may be late (controllers/reads).
 //

@@ -159,7 +159,7 @@ func (r *IndexReconciler) delete(ctx context.Context, key client.ObjectKey, whol
 			return err
 		}
 	}
-	if err := r.Apply.Client.Delete(ctx, &cm, client.Preconditions{UID: &cm.UID}); client.IgnoreNotFound(err) != nil {
+	if err := r.Apply.Delete(ctx, &cm); err != nil {
 		return fmt.Errorf("deleting the index: %w", err)
 	}
 	return nil

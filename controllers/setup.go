@@ -117,7 +117,7 @@ func New(d Deps, o Options) *Reconcilers {
 	passes := &triggers.Passes{Written: written.Changed}
 	return &Reconcilers{
 		Server:    &ServerReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Keys: keys, Waves: gate, Platform: o.Platform, Clock: o.Clock},
-		Discovery: &DiscoveryReconciler{Gather: gatherer, Status: d.Status, Library: known, Keys: o.Keys, Waves: gate, Clock: o.Clock, Passes: passes},
+		Discovery: &DiscoveryReconciler{Gather: gatherer, Apply: apply, Status: d.Status, Library: known, Keys: o.Keys, Waves: gate, Clock: o.Clock, Passes: passes},
 		Registry: &RegistryReconciler{
 			Gather: gatherer, Apply: apply, Library: known,
 			Toucher: &kubelet.Toucher{Client: d.Client, Clock: o.Clock}, Clock: o.Clock,
@@ -212,7 +212,7 @@ func (r *Reconcilers) addServer(mgr ctrl.Manager, o controller.Options) error {
 		Owns(&corev1.ConfigMap{}, changed).
 		Watches(&mcpv1alpha1.MCPTool{}, triggers.Settled(r.passes), changed).
 		WatchesRawSource(r.written.Source(triggers.Settle, triggers.RequestFor)).
-		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Server))
+		Complete(reconcile.AsReconciler(r.Server.Apply.Client, r.Server))
 }
 
 // addDiscovery has requests for servers that are gone, too: that is why nothing is owned here, and nothing fetched.
@@ -231,7 +231,7 @@ func (r *Reconcilers) addRegistry(mgr ctrl.Manager, o controller.Options) error 
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&mcpv1alpha1.MCPTool{}, triggers.Settled(r.passes), changed).
 		WatchesRawSource(r.written.Source(triggers.Settle, triggers.RequestFor)).
-		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.Registry))
+		Complete(reconcile.AsReconciler(r.Server.Apply.Client, r.Registry))
 }
 
 // aroundServer adds what every controller of servers goes by beside the server itself: what runs of it, what its dispatchers
@@ -264,5 +264,5 @@ func (r *Reconcilers) addRuleSet(mgr ctrl.Manager, o controller.Options) error {
 		WatchesRawSource(r.Hub.Source(triggers.Gathering, func(ctx context.Context, key types.NamespacedName) []reconcile.Request {
 			return triggers.ToRuleSets(r.RuleSet.Gather, key.Namespace)(ctx)
 		})).
-		Complete(reconcile.AsReconciler(r.Server.Gather.Client, r.RuleSet))
+		Complete(reconcile.AsReconciler(r.Server.Apply.Client, r.RuleSet))
 }

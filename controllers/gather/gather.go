@@ -37,7 +37,7 @@ import (
 // kind, of any namespace and by anybody, and where there are thousands, everybody would wait for them most of the time. What
 // a list lacks brings an event, and comes in the next pass. Only discovery can't do with less (OwnTools).
 type Gatherer struct {
-	Client client.Client
+	Client client.Reader
 	// Live reads past the cache, which holds nothing without our labels.
 	Live   client.Reader
 	Prober *prober.Prober

@@ -62,7 +62,7 @@ func TestListsDoNotWait(t *testing.T) {
 }
 
 // reader notes the lists that wait.
-func reader(t *testing.T, waits *[]string, objects ...client.Object) client.Client {
+func reader(t *testing.T, waits *[]string, objects ...client.Object) client.Reader {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, mcpv1alpha1.AddToScheme} {

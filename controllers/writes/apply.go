@@ -11,9 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
-	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -72,18 +70,18 @@ func Apply[O client.Object](ctx context.Context, a *Applier, c Child[O]) error {
 			return err
 		}
 	}
-	if err := a.Client.Apply(ctx, c.Want, client.FieldOwner(render.FieldOwner), client.ForceOwnership); err != nil {
-		return fmt.Errorf("applying %s %s: %w", c.Kind, key.Name, err)
-	}
-	return nil
+	return a.force(ctx, c.Kind, key.Name, c.Want)
 }
 
-// DeleteOwned takes back a child of the server that nothing asks for any more. What only has its name stays.
-func DeleteOwned(ctx context.Context, a *Applier, s *mcpv1alpha1.MCPServer, live client.Object) error {
-	err := a.Client.Get(ctx, client.ObjectKeyFromObject(live), live)
-	if err != nil || !gather.ControlledBy[client.Object](s)(live) {
-		return client.IgnoreNotFound(err)
+// Tool applies all that discovery ever writes of an MCPTool beside its status. Nothing is compared: it is for one that is not there,
+// or not described as it should be.
+func (a *Applier) Tool(ctx context.Context, want *render.ToolApplyConfiguration) error {
+	return a.force(ctx, "MCPTool", *want.GetName(), want)
+}
+
+func (a *Applier) force(ctx context.Context, kind, name string, want runtime.ApplyConfiguration) error {
+	if err := a.Client.Apply(ctx, want, client.FieldOwner(render.FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s %s: %w", kind, name, err)
 	}
-	uid := live.GetUID()
-	return client.IgnoreNotFound(a.Client.Delete(ctx, live, client.Preconditions{UID: &uid}))
+	return nil
 }
