@@ -237,8 +237,5 @@ func (r *DiscoveryReconciler) unwritten(d *discovery, doc *library.Document) dec
 		d.untried = false // nobody will
 		return decide.Refusal{Reason: mcpv1alpha1.ReasonInvalidSpec, Message: why}
 	}
-	if large := doc.Refused(); large != (decide.Refusal{}) {
-		return large
-	}
-	return r.Library.Refused(d.key)
+	return r.Library.Unwritten(d.key, doc)
 }

@@ -188,6 +188,25 @@ var _ = Describe("A document that is not the one that was asked for", func() {
 		Expect(tool("files.list-files")).To(Equal("True/Callable"))
 		Expect(tool("files.read-file")).To(Equal("False/Disabled"))
 	})
+
+	It("since it does not fit, and the one that denies everything can't be written, stays in force", func() {
+		whole := w.Registry.Apply
+		full := apierrors.NewForbidden(corev1.Resource("configmaps"), "files.registry", errors.New("exceeded quota"))
+		w.Registry.Apply = &writes.Applier{Client: deafClient{whole.Client, full}, Live: whole.Live}
+		before := w.document("files")
+		w.create(hugeRuleSet(w.namespace))
+		w.settle()
+		Expect(w.document("files")).To(Equal(before))
+		for _, kind := range []string{"Accepted", "Enforced"} {
+			Expect(condition(w.getServer("files").Status.Conditions, kind)).To(Equal("False/ApplyFailed"), kind)
+		}
+		Expect(tool("files.read-file")).To(Equal("True/Callable"), "the last document lets it through")
+
+		w.Registry.Apply = whole
+		w.settleEnforced(pod)
+		Expect(condition(w.getServer("files").Status.Conditions, "Enforced")).To(Equal("False/RegistryTooLarge"))
+		Expect(tool("files.read-file")).To(Equal("False/RegistryTooLarge"))
+	})
 })
 
 // deafClient answers every apply with an error.

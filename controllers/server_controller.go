@@ -151,8 +151,8 @@ func (r *ServerReconciler) document(ctx context.Context, in *decide.ServerInput,
 	case refused != (decide.Refusal{}):
 		in.DocumentError = refused
 		return nil
-	case in.DocumentError == (decide.Refusal{}) && in.Refused.Reason != mcpv1alpha1.ReasonInvalidSpec:
-		in.DocumentError = newest.Refused()
+	case in.Refused.Reason != mcpv1alpha1.ReasonInvalidSpec:
+		in.DocumentError = r.Library.Unwritten(client.ObjectKeyFromObject(in.Server), newest)
 	}
 	in.DocumentStale = !newest.Is(held)
 	return nil

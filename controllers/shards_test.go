@@ -69,7 +69,6 @@ var _ = Describe("A registry document in shards", func() {
 			})
 		}
 	}
-	prose := func(int) string { return strings.Repeat("x", 1000) }
 
 	It("holds what one piece would not, changes two objects at a time, and becomes one piece again", func() {
 		w.create(w.server("files"))
@@ -174,14 +173,7 @@ var _ = Describe("A registry document in shards", func() {
 		w.settle()
 		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(pod)
-		rules := largeRules(prose)
-		for i := range 80 {
-			rules = append(rules, mcpv1alpha1.Rule{Name: fmt.Sprint("noise-", i), Action: mcpv1alpha1.ActionReject, When: "false // " + noise(i, 8000)})
-		}
-		huge := &mcpv1alpha1.RuleSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "huge"},
-			Spec:       mcpv1alpha1.RuleSetSpec{Type: mcpv1alpha1.RuleSetPolicy, Rules: rules},
-		}
+		huge := hugeRuleSet(w.namespace)
 		w.create(huge)
 		w.settleEnforced(pod)
 		s := w.getServer("files")
@@ -234,4 +226,19 @@ func largeRules(text func(int) string) []mcpv1alpha1.Rule {
 		out = append(out, mcpv1alpha1.Rule{Name: fmt.Sprintf("rule-%d", i), Action: mcpv1alpha1.ActionReject, When: "false", Message: text(i)})
 	}
 	return out
+}
+
+// prose is text that compresses well.
+func prose(int) string { return strings.Repeat("x", 1000) }
+
+// hugeRuleSet fits into no document.
+func hugeRuleSet(namespace string) *mcpv1alpha1.RuleSet {
+	rules := largeRules(prose)
+	for i := range 80 {
+		rules = append(rules, mcpv1alpha1.Rule{Name: fmt.Sprint("noise-", i), Action: mcpv1alpha1.ActionReject, When: "false // " + noise(i, 8000)})
+	}
+	return &mcpv1alpha1.RuleSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "huge"},
+		Spec:       mcpv1alpha1.RuleSetSpec{Type: mcpv1alpha1.RuleSetPolicy, Rules: rules},
+	}
 }

@@ -145,6 +145,15 @@ func (l *Library) Refused(key types.NamespacedName) decide.Refusal {
 	return l.known(key).refused
 }
 
+// Unwritten says why a server's newest document is not what was asked for: an attempt to write it was refused, so that the one before
+// is in force, or it denies everything, because what was asked for does not fit. The zero Refusal is neither.
+func (l *Library) Unwritten(key types.NamespacedName, newest *Document) decide.Refusal {
+	if refused := l.Refused(key); refused != (decide.Refusal{}) {
+		return refused
+	}
+	return newest.Refused()
+}
+
 // LeaveOut notes which tools of a server have no MCPTool. It says whether that, or why, is news.
 func (l *Library) LeaveOut(key types.NamespacedName, tools LeftOut) (news bool) {
 	l.mu.Lock()
