@@ -36,10 +36,13 @@ const (
 // absent, at whatever depth, is what is strict. It is the one place that knows the defaults; readers of a spec go through it.
 //
 // It has no clock: trust that has an end counts as trust in Trust alone, and leaves the features that default to Deny denied.
+//
+// The copy is to be read: it shares with the spec whatever it does not fill, since it is made for each tool of a server.
 func (s *MCPServerSpec) Effective() *MCPServerSpec {
-	e := s.DeepCopy()
+	e := new(*s)
 	orElse(&e.State, StateEnabled)
 	if e.Container != nil {
+		e.Container = new(*e.Container)
 		orElse(&e.Container.SecurityContext.RootFilesystem, VolumeReadWrite)
 	}
 	e.Transport.fill(e.Remote != nil)
@@ -79,18 +82,19 @@ func (s *MCPServerSpec) Effective() *MCPServerSpec {
 
 // Effective returns a copy of the spec with what absent switches mean; see MCPServerSpec.Effective.
 func (s *MCPToolSpec) Effective() *MCPToolSpec {
-	e := s.DeepCopy()
+	e := new(*s)
 	orElse(&e.State, StateEnabled)
 	return e
 }
 
 // Effective returns a copy of the spec with what absent switches mean; see MCPServerSpec.Effective.
 func (s *RuleSetSpec) Effective() *RuleSetSpec {
-	e := s.DeepCopy()
+	e := new(*s)
 	orNew(&e.Priority, 0)
 	orElse(&e.Enforcement, EnforcementEnforce)
 	orElse(&e.Format, RuleFormatCEL)
 	if e.Tools != nil {
+		e.Tools = new(*e.Tools)
 		orElse(&e.Tools.Destructive, DestructiveAny)
 	}
 	if len(e.Methods) == 0 {

@@ -136,7 +136,11 @@ func TestEffectiveToolAndRuleSet(t *testing.T) {
 	if diff := cmp.Diff(&MCPToolSpec{ToolName: "a", State: StateEnabled}, tool); diff != "" {
 		t.Errorf("MCPTool (-want +got):\n%s", diff)
 	}
-	set := (&RuleSetSpec{Type: RuleSetSafety, Tools: &ToolSelector{Names: []string{"a"}}}).Effective()
+	written := &RuleSetSpec{Type: RuleSetSafety, Tools: &ToolSelector{Names: []string{"a"}}}
+	before, set := written.DeepCopy(), written.Effective()
+	if diff := cmp.Diff(before, written); diff != "" {
+		t.Errorf("Effective changed the spec itself:\n%s", diff)
+	}
 	want := &RuleSetSpec{
 		Type: RuleSetSafety, Priority: new(int32(0)), Enforcement: EnforcementEnforce, Format: RuleFormatCEL,
 		Tools: &ToolSelector{Names: []string{"a"}, Destructive: DestructiveAny}, Methods: []string{"tools/call"},

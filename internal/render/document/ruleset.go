@@ -26,7 +26,7 @@ func RuleSet(rs *mcpv1alpha1.RuleSet) rules.Set {
 		Priority:    int(*spec.Priority),
 		Enforcement: rules.Enforcement(spec.Enforcement),
 		Format:      rules.Format(spec.Format),
-		Methods:     spec.Methods,
+		Methods:     slices.Clone(spec.Methods),
 	}
 	if t := spec.Tools; t != nil {
 		set.Tools = &rules.ToolSelector{Names: slices.Clone(t.Names)}
