@@ -5,6 +5,7 @@ package controllers_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
@@ -26,6 +28,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/keyring"
+	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 	"toolgate.dev/toolgate/internal/render"
@@ -253,6 +256,23 @@ var _ = Describe("A server of which a child is refused", func() {
 			return is
 		}, func() reconcile.Reconciler { return reconcile.AsReconciler(w.client, w.Registry) }, "applying ConfigMap files.registry: .*failed calling webhook"),
 	)
+
+	It("is told of no more where all is taken, whatever becomes of telling whose turn it is", func() {
+		w.create(service("files")())
+		w.create(w.server("files"))
+		w.settle()
+		Expect(accepted()).To(Equal("False/NameConflict"))
+		Expect(kubectl.Delete(w.ctx, service("files")())).To(Succeed())
+		Expect(kubectl.Delete(w.ctx, document())).To(Succeed()) // so that the Deployment waits
+		w.restart()
+		w.seen()
+		failed := errors.New("the list of servers can't be read")
+		w.Server.Waves.Servers = func(context.Context) ([]types.NamespacedName, error) { return nil, failed }
+		Expect(w.Server.Waves.Report(w.ctx, types.NamespacedName{Namespace: w.namespace, Name: "other"}, waves.Waiting)).To(MatchError(failed))
+		_, err := reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request("files"))
+		Expect(err).To(MatchError(failed))
+		Expect(accepted()).To(Equal("True/Accepted"))
+	})
 
 	It("says so although its children take all the time that there is for them", func() {
 		w.create(w.server("files"))

@@ -55,7 +55,7 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	if err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}
-	in.Unanswered = applyErr != nil
+	in.Unanswered = done.err != nil
 	want := decide.Server(in)
 	if err := r.Status.Server(ctx, s, want); err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
