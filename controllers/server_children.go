@@ -66,11 +66,11 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 		}
 		return out
 	}
-	for i, c := range r.children(s) {
+	for _, c := range r.children(s) {
 		refused, err := r.answered(s, c.name, c.put(ctx, r.Apply))
 		out.add(refused, err, c.forPods)
-		if i == 0 {
-			out.guard = decide.Guard{Refused: out.refused, Unanswered: out.err != nil}
+		if c.guard {
+			out.guard = decide.Guard{Refused: refused, Unanswered: err != nil}
 		}
 	}
 	missing, err := r.noDocument(ctx, s)
@@ -102,6 +102,8 @@ type child struct {
 	name string
 	// forPods says that no pods are made that would be without it.
 	forPods bool
+	// guard says that it is what keeps others from going round the dispatcher.
+	guard bool
 	// put makes it as it is to be.
 	put func(context.Context, *writes.Applier) error
 }
@@ -115,7 +117,7 @@ func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	}
 	several := render.HasSeveral(s)
 	return []child{
-		{name: "NetworkPolicy", forPods: true, put: restricting},
+		{name: "NetworkPolicy", forPods: true, guard: true, put: restricting},
 		{name: "ServiceAccount", forPods: s.Spec.Pod.ServiceAccountName == "", put: r.account(s)},
 		{name: "Service", put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
 		// Several replicas find each other, and are not all evicted at once.
