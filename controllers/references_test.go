@@ -4,11 +4,19 @@
 package controllers_test
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/writes"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
@@ -65,6 +73,35 @@ var _ = Describe("What an MCPServer refers to", func() {
 		pod := w.deployment("files").Spec.Template
 		Expect(pod.Annotations).NotTo(HaveKey(render.AnnotationReferences))
 		Expect(pod.Spec.Volumes).NotTo(ContainElement(And(HaveField("Secret", Not(BeNil())), HaveField("Secret.SecretName", "web"))), "the dispatcher no longer sees the Secret")
+	})
+
+	It("is told of behind the status, and also where that can't be written", func() {
+		w.create(w.server("files", withSecret))
+		w.settle()
+		pod := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		w.settleEnforced(pod)
+		w.dispatchers.Say(string(pod.UID), func(s *registry.State) {
+			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "0123"}
+		})
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Trust.State = mcpv1alpha1.Trusted })
+		w.seen()
+		w.polled()
+		w.told()
+
+		changes, writing := ContainElement(HavePrefix("Normal ReferencesChanged")), 0
+		w.Server.Status = &writes.StatusWriter{Events: w.events, Client: interceptor.NewClient(&watching{w.client}, interceptor.Funcs{
+			SubResourceUpdate: func(_ context.Context, _ client.Client, _ string, o client.Object, _ ...client.SubResourceUpdateOption) error {
+				writing++
+				Expect(w.told()).NotTo(changes)
+				return apierrors.NewConflict(mcpv1alpha1.GroupVersion.WithResource("mcpservers").GroupResource(), o.GetName(), nil)
+			},
+		})}
+		for _, told := range []gomegatypes.GomegaMatcher{changes, Not(changes)} {
+			_, err := reconcile.AsReconciler(w.client, w.Server).Reconcile(w.ctx, w.request("files"))
+			Expect(err).To(MatchError(apierrors.IsConflict, "IsConflict"))
+			Expect(w.told()).To(told)
+		}
+		Expect(writing).To(Equal(2))
 	})
 
 	It("tells of a domain model that is missing or malformed, and of nothing once it is right", func() {

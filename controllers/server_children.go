@@ -34,6 +34,8 @@ type outcome struct {
 	waits bool
 	// guard is what came of the NetworkPolicy.
 	guard decide.Guard
+	// news is what people are told of beside the status.
+	news []decide.Transition
 	// err is what ended without a verdict.
 	err error
 }
@@ -77,7 +79,9 @@ func (r *ServerReconciler) applyChildren(ctx context.Context, s *mcpv1alpha1.MCP
 	out.err = errors.Join(out.err, err)
 	out.hold(missing, err)
 	if !out.waits {
-		refused, err := r.answered(s, "Deployment", r.applyDeployment(ctx, s))
+		news, err := r.applyDeployment(ctx, s)
+		out.news = news
+		refused, err := r.answered(s, "Deployment", err)
 		out.add(refused, err, true)
 	}
 	if out.waits {

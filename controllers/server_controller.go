@@ -50,6 +50,8 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 		return reconcile.Result{}, nil
 	}
 	done := r.inTime(ctx, s)
+	// Behind the status, and also where that can't be written: the next pass finds the Deployment changed, and knows nothing of it.
+	defer r.Status.Tell(s, done.news)
 	applyErr := errors.Join(done.err, r.tellWaves(ctx, s, done.held))
 	in, err := r.gather(ctx, s, done)
 	if err != nil {

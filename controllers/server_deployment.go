@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -26,23 +25,35 @@ import (
 	"toolgate.dev/toolgate/internal/render/workload"
 )
 
-// applyDeployment writes the Deployment as a whole, where all is there that its pods must not be without.
-func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) error {
-	live, err := r.live(ctx, s)
+// applyDeployment writes the Deployment as a whole, where all is there that its pods must not be without, and gives what people are to be
+// told of that. One reading of what is there is what all of it goes by.
+func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.MCPServer) ([]decide.Transition, error) {
+	d, pods, err := r.Gather.Running(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if live.UID == "" {
+	if d == nil {
 		if gone, err := r.gone(ctx, s); gone || err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
-		return err
-	}
-	want, state, err := r.inTurn(ctx, s, live)
+	live, changed, err := liveOf(s, d, pods)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
+		return nil, err
+	}
+	want, state, err := r.inTurn(s, d, live)
+	if err != nil {
+		return nil, err
+	}
+	if replicas := workload.ScaleOf(s, live).HandOver; replicas != nil {
+		// Before our own field owner lets go of the number of pods, another one takes it as it is. An autoscaler that changes it in
+		// between is no harm: the two then disagree, and we come again.
+		if err := r.Apply.HandOver(ctx, workload.ScaleHandOver(s, live, *replicas)); err != nil {
+			return nil, err
+		}
 	}
 	err = writes.Apply(ctx, r.Apply, writes.Child[*appsv1.Deployment]{
 		Kind:     "Deployment",
@@ -52,13 +63,34 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 		Complete: func(ctx context.Context) (runtime.ApplyConfiguration, error) { return r.withTemplate(ctx, s, want) },
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(live.Changed) > 0 {
-		r.Status.Events.Eventf(s, nil, corev1.EventTypeNormal, mcpv1alpha1.ReasonReferencesChanged, "Restart",
-			"what the server refers to has another content than its pods were started with, and they are replaced: %s", strings.Join(live.Changed, ", "))
+	return restart(changed), r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
+}
+
+// liveOf is what the Deployment is rendered by beside the spec; d is nil where there is none yet. changed names the references for whose
+// content its pods are replaced.
+func liveOf(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (live workload.Live, changed []string, err error) {
+	if d != nil {
+		live = workload.LiveOf(d, applied.Of(d).Replicas)
 	}
-	return r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
+	revision, err := render.Revision(s)
+	if err != nil {
+		return live, nil, err
+	}
+	live.References, changed = decide.References(live.References, revision, pods)
+	return live, changed, nil
+}
+
+// restart tells of pods that are replaced for the content of what they refer to.
+func restart(changed []string) []decide.Transition {
+	if len(changed) == 0 {
+		return nil
+	}
+	return []decide.Transition{{
+		Type: "Restart", Reason: mcpv1alpha1.ReasonReferencesChanged,
+		Note: "what the server refers to has another content than its pods were started with, and they are replaced: " + strings.Join(changed, ", "),
+	}}
 }
 
 // scaleDown takes away the pods that are too many where the Deployment can't be written as a whole: whatever is refused, a server
@@ -118,16 +150,12 @@ func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 
 // inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
 // asks for others and the server's turn has not come.
-func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
+func (r *ServerReconciler) inTurn(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
 	want, err := workload.Deployment(s, r.Platform, live)
 	if err != nil {
 		return nil, "", err
 	}
 	inputs, err := workload.PodInputs(s, live)
-	if err != nil {
-		return nil, "", err
-	}
-	d, err := r.Gather.Deployment(ctx, s)
 	if err != nil {
 		return nil, "", err
 	}
@@ -157,32 +185,4 @@ func (r *ServerReconciler) withTemplate(ctx context.Context, s *mcpv1alpha1.MCPS
 	}
 	want.Spec.Template = has.Spec.Template
 	return want, nil
-}
-
-// live is what the Deployment is rendered by beside the spec. It leaves the number of pods to an autoscaler where the spec says
-// so: before our own field owner lets go of it, another one takes it as it is. An autoscaler that changes it in between is no
-// harm: the two then disagree, and we come again.
-func (r *ServerReconciler) live(ctx context.Context, s *mcpv1alpha1.MCPServer) (workload.Live, error) {
-	d, pods, err := r.Gather.Running(ctx, s)
-	if err != nil {
-		return workload.Live{}, err
-	}
-	var live workload.Live
-	if d != nil {
-		live = workload.LiveOf(d, applied.Of(d).Replicas)
-	}
-	revision, err := render.Revision(s)
-	if err != nil {
-		return live, err
-	}
-	live.References, live.Changed = decide.References(live.References, revision, pods)
-	replicas := workload.ScaleOf(s, live).HandOver
-	if replicas == nil {
-		return live, nil
-	}
-	err = r.Apply.Client.Apply(ctx, workload.ScaleHandOver(s, live, *replicas), client.FieldOwner(render.FieldOwnerScaling))
-	if err != nil {
-		return live, fmt.Errorf("handing over the replicas of Deployment %s: %w", s.Name, err)
-	}
-	return live, nil
 }

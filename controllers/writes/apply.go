@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"toolgate.dev/toolgate/controllers/applied"
@@ -77,6 +78,14 @@ func Apply[O client.Object](ctx context.Context, a *Applier, c Child[O]) error {
 // or not described as it should be.
 func (a *Applier) Tool(ctx context.Context, want *render.ToolApplyConfiguration) error {
 	return a.force(ctx, "MCPTool", *want.GetName(), want)
+}
+
+// HandOver has FieldOwnerScaling take the number of pods as it is. It forces nobody: what an autoscaler has made of it meanwhile stays.
+func (a *Applier) HandOver(ctx context.Context, want *appsv1ac.DeploymentApplyConfiguration) error {
+	if err := a.Client.Apply(ctx, want, client.FieldOwner(render.FieldOwnerScaling)); err != nil {
+		return fmt.Errorf("handing over the replicas of Deployment %s: %w", *want.GetName(), err)
+	}
+	return nil
 }
 
 func (a *Applier) force(ctx context.Context, kind, name string, want runtime.ApplyConfiguration) error {

@@ -76,12 +76,12 @@ func write[S any](ctx context.Context, w *StatusWriter, of statusOf[S], want S) 
 	if of.news != nil {
 		news = append(news, of.news(&before, of.current)...)
 	}
-	w.tell(of.object, news)
+	w.Tell(of.object, news)
 	return nil
 }
 
-// tell makes an event of each transition.
-func (w *StatusWriter) tell(o client.Object, news []decide.Transition) {
+// Tell makes an event of each transition. What is told beside a status comes after it, too.
+func (w *StatusWriter) Tell(o client.Object, news []decide.Transition) {
 	for _, t := range news {
 		kind := corev1.EventTypeNormal
 		if t.Warning {

@@ -26,8 +26,6 @@ type Live struct {
 	OwnsReplicas bool
 	// References is what AnnotationReferences of its pods is to be; "" for none.
 	References string
-	// Changed names what makes References another than it is; none where it stays.
-	Changed []string
 	// StateKey names the key that the dispatchers of its pods have; "" is none.
 	StateKey string
 }
