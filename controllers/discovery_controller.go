@@ -100,7 +100,7 @@ func (r *DiscoveryReconciler) again(d *discovery) time.Duration {
 		return 0
 	}
 	now := r.Clock.Now()
-	wait := d.trustEnds(now)
+	wait := until(decide.TrustEnds(d.server.Spec.Trust, now, d.trustLapses), now)
 	if left := r.Library.LeftOut(d.key); len(left.Why) > 0 {
 		if retry := until(left.Again, now); wait == 0 || retry < wait {
 			wait = retry
@@ -195,18 +195,6 @@ func dispatcherStarted(p *decide.Pod) string {
 // unrecorded says that a catalogue is known of which nothing may be pinned yet.
 func (d *discovery) unrecorded() bool {
 	return d.server != nil && d.view.Known() && d.view.Unrecorded()
-}
-
-// trustEnds is how long until a tool of a server may stop being callable without any event; 0 for never.
-func (d *discovery) trustEnds(now time.Time) time.Duration {
-	next := d.trustLapses
-	if ends := d.server.Spec.Trust.ExpiresAt; ends != nil && now.Before(ends.Time) && (!now.Before(next) || ends.Time.Before(next)) {
-		next = ends.Time
-	}
-	if !now.Before(next) {
-		return 0
-	}
-	return until(next, now)
 }
 
 // document looks at the document that the server's objects ask for: which of its sets deny what they govern, and why dispatchers

@@ -227,9 +227,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 		}
 	}
 	sooner(graceEnds(list))
-	if trust := d.Server.Spec.Trust; trust.State == mcpv1alpha1.Trusted && trust.ExpiresAt != nil {
-		sooner(trust.ExpiresAt.Time)
-	}
+	sooner(TrustEnds(d.Server.Spec.Trust, d.Now, time.Time{}))
 	d.keysMissing(sooner)
 	for _, p := range d.judged() {
 		if p.Seen.Err != "" {

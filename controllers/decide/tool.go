@@ -84,7 +84,7 @@ func verdictOf(s *mcpv1alpha1.MCPServer, h mcpv1alpha1.Hints, shown *mcpv1alpha1
 		ReadOnly: h.ReadOnly.Bool(), Destructive: h.Destructive.Bool(),
 		Idempotent: h.Idempotent.Bool(), OpenWorld: h.OpenWorld.Bool(),
 	}
-	return catalog.Effective(annotationsOf(shown), overrides, s != nil && s.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe)
+	return catalog.Effective(admission.AnnotationsOf(shown), overrides, s != nil && s.Spec.Gating.Unannotated == mcpv1alpha1.UnannotatedSafe)
 }
 
 // mutating says whether the server's gate holds whatever is not read-only.
@@ -190,7 +190,7 @@ func (d *ToolInput) callable(list []metav1.Condition, shown *mcpv1alpha1.Observe
 	passes := asked.status == metav1.ConditionTrue
 	// One that is too large denies everything, and is written as such.
 	if e := d.DocumentError; e != (Refusal{}) && e.Reason != mcpv1alpha1.ReasonRegistryTooLarge {
-		switch lets := d.InForce.lets(d.Tool.Spec.ToolName, shown, d.Now, d.lapsed()); {
+		switch lets := d.InForce.lets(d.Tool.Spec.ToolName, shown, d.Now, lapsed(d.TrustLapses, d.Now)); {
 		case passes && !lets:
 			return no(e.Reason, "what lets it through is in no document of MCPServer "+d.Server.Name+" yet: "+e.Message)
 		case !passes && lets:
@@ -260,36 +260,29 @@ func (d *ToolInput) gated(v catalog.Verdict) (reason, message string) {
 	if mutating(d.Server) {
 		word, override = "mutating", `spec.hints.readOnly of this MCPTool to "True"`
 	}
-	trust := d.Server.Spec.Trust
-	switch {
-	case !v.Gated(mutating(d.Server)):
+	if !v.Gated(mutating(d.Server)) {
 		return "", ""
-	case d.Server.Spec.Gating.Destructive == mcpv1alpha1.GateConfirm && !d.trusted():
+	}
+	trust := d.Server.Spec.Trust
+	now := trustOf(trust, d.Now, d.TrustLapses)
+	if now != trusted && d.Server.Spec.Gating.Destructive == mcpv1alpha1.GateConfirm {
 		return mcpv1alpha1.ReasonNeedsConfirmation, fmt.Sprintf("it counts as %s (%s), MCPServer %s is not trusted, and %s",
 			word, v.Because, d.Server.Name, whoConfirms(d.Server.Spec.Effective().Confirm.By))
-	case trust.State != mcpv1alpha1.Trusted:
+	}
+	switch now {
+	case untrusted:
 		return mcpv1alpha1.ReasonUntrusted, fmt.Sprintf(
 			"it counts as %s (%s) and MCPServer %s is Untrusted; to let it through, set spec.trust.state of the MCPServer to Trusted, or %s",
 			word, v.Because, d.Server.Name, override)
-	case trust.ExpiresAt != nil && !d.Now.Before(trust.ExpiresAt.Time):
+	case trustEnded:
 		return mcpv1alpha1.ReasonTrustExpired, fmt.Sprintf("it counts as %s (%s) and the trust in MCPServer %s ended at %s; to renew it, set spec.trust.expiresAt",
 			word, v.Because, d.Server.Name, trust.ExpiresAt.UTC().Format(time.RFC3339))
-	case d.lapsed():
+	case trustStale:
 		return mcpv1alpha1.ReasonTrustStale, fmt.Sprintf("it counts as %s (%s), and the dispatchers of MCPServer %s trust no longer: none has answered the manager for "+
 			"spec.trust.maxStalenessSeconds (%d); they do again as soon as they can be polled", word, v.Because, d.Server.Name, int(staleness(d.Server).Seconds()))
-	default:
-		return "", ""
+	case trusted:
 	}
-}
-
-// trusted says whether the server counts as trusted now.
-func (d *ToolInput) trusted() bool {
-	trust := d.Server.Spec.Trust
-	return trust.State == mcpv1alpha1.Trusted && (trust.ExpiresAt == nil || d.Now.Before(trust.ExpiresAt.Time)) && !d.lapsed()
-}
-
-func (d *ToolInput) lapsed() bool {
-	return !d.TrustLapses.IsZero() && !d.Now.Before(d.TrustLapses)
+	return "", ""
 }
 
 func whoConfirms(by mcpv1alpha1.ConfirmBy) string {

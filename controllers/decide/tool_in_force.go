@@ -9,6 +9,7 @@ import (
 	"time"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
@@ -54,33 +55,15 @@ func (f InForce) lets(name string, shown *mcpv1alpha1.ObservedTool, now time.Tim
 }
 
 func (f InForce) letsTool(t *registry.Tool, shown *mcpv1alpha1.ObservedTool, now time.Time, lapsed bool) bool {
-	admitted := t.Digest == shown.Digest || t.Digest == "" && f.doc.Policy.Discovery.PinningOff
-	if t.Withheld != "" || !admitted {
+	if t.Withheld != "" || !t.Admits(shown.Digest, &f.doc.Policy) {
 		return false
 	}
 	gating, trust := f.doc.Policy.Gating, f.doc.Policy.Trust
-	v := catalog.Effective(annotationsOf(shown), overrides(t.Hints), gating.UnannotatedSafe)
+	v := catalog.Effective(admission.AnnotationsOf(shown), t.Hints.Overrides(), gating.UnannotatedSafe)
 	gated := v.Gated(gating.Mutating)
-	if gated && (!trust.Trusted || lapsed || trust.ExpiresAt != 0 && now.Unix() >= trust.ExpiresAt) {
+	if gated && (!trust.Trusted || lapsed || trust.Ended(now)) {
 		return false
 	}
 	info := rules.ToolInfo{Name: t.Name, Destructive: gated}
 	return !slices.ContainsFunc(f.broken, func(set *rules.Compiled) bool { return set.Governs(info, mcpv1alpha1.DefaultMethod) })
-}
-
-func overrides(h *registry.Hints) catalog.Hints {
-	if h == nil {
-		return catalog.Hints{}
-	}
-	return catalog.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
-}
-
-// annotationsOf are the hints that a definition gives itself.
-func annotationsOf(o *mcpv1alpha1.ObservedTool) catalog.Annotations {
-	var a catalog.Annotations
-	if o != nil && o.Annotations != nil {
-		a.ReadOnly, a.Destructive = o.Annotations.ReadOnly.Bool(), o.Annotations.Destructive.Bool()
-		a.Idempotent, a.OpenWorld = o.Annotations.Idempotent.Bool(), o.Annotations.OpenWorld.Bool()
-	}
-	return a
 }

@@ -131,12 +131,18 @@ func (t Tool) definition(last *mcpv1alpha1.MCPToolStatus, digest string) (earlie
 	if o == nil {
 		return earlier{}, false
 	}
-	tool := catalog.Tool{Title: o.Title, Description: o.Description, Digest: o.Digest, InputSchema: raw(o.InputSchema), OutputSchema: raw(o.OutputSchema)}
-	if a := o.Annotations; a != nil {
-		tool.Annotations.ReadOnly, tool.Annotations.Destructive = a.ReadOnly.Bool(), a.Destructive.Bool()
-		tool.Annotations.Idempotent, tool.Annotations.OpenWorld = a.Idempotent.Bool(), a.OpenWorld.Bool()
-	}
+	tool := catalog.Tool{Title: o.Title, Description: o.Description, Digest: o.Digest, InputSchema: raw(o.InputSchema), OutputSchema: raw(o.OutputSchema),
+		Annotations: AnnotationsOf(o)}
 	return earlier{tool: tool, of: o}, true
+}
+
+// AnnotationsOf are the hints that a definition gives itself, as a status shows it; none where it shows none.
+func AnnotationsOf(o *mcpv1alpha1.ObservedTool) catalog.Annotations {
+	if o == nil || o.Annotations == nil {
+		return catalog.Annotations{}
+	}
+	a := o.Annotations
+	return catalog.Annotations{ReadOnly: a.ReadOnly.Bool(), Destructive: a.Destructive.Bool(), Idempotent: a.Idempotent.Bool(), OpenWorld: a.OpenWorld.Bool()}
 }
 
 // changes compares with a later definition: of that too, only what would be shown of it, where no more is known.

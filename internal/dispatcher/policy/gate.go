@@ -12,14 +12,7 @@ import (
 )
 
 func (e *Engine) effective(tool catalog.Tool, reg *registry.Tool) catalog.Verdict {
-	return catalog.Effective(tool.Annotations, hints(reg.Hints), e.policy().Gating.UnannotatedSafe)
-}
-
-func hints(h *registry.Hints) catalog.Hints {
-	if h == nil {
-		return catalog.Hints{}
-	}
-	return catalog.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
+	return catalog.Effective(tool.Annotations, reg.Hints.Overrides(), e.policy().Gating.UnannotatedSafe)
 }
 
 // gated says whether the destructive gate holds a tool of this verdict.

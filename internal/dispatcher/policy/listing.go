@@ -32,7 +32,7 @@ func (e *Engine) Listing(view View, trusted bool) []ListedTool {
 	listed := make([]ListedTool, 0, len(e.snapshot.Tools()))
 	for _, reg := range e.snapshot.Tools() {
 		seen, err := view.Lookup(reg.Name)
-		if err != nil || reg.Withheld != "" || seen.TaskRequired || !e.digestAdmitted(reg, seen) {
+		if err != nil || reg.Withheld != "" || seen.TaskRequired || !reg.Admits(seen.Digest, e.policy()) {
 			continue
 		}
 		v := e.effective(seen, reg)
@@ -44,13 +44,6 @@ func (e *Engine) Listing(view View, trusted bool) []ListedTool {
 	}
 	slices.SortFunc(listed, func(a, b ListedTool) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
 	return listed
-}
-
-func (e *Engine) digestAdmitted(reg *registry.Tool, seen catalog.Tool) bool {
-	if reg.Digest == "" {
-		return e.policy().Discovery.PinningOff
-	}
-	return reg.Digest == seen.Digest
 }
 
 // definition gives the server's bytes, but for the two members that would otherwise tell clients something untrue: hints

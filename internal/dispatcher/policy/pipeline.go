@@ -131,7 +131,7 @@ func known(e *Engine, f *flow) *Refusal {
 // admitted lets a call through only to a definition that was admitted, as this very connection lists it.
 func admitted(e *Engine, f *flow) *Refusal {
 	t := f.tool
-	if t.Withheld != "" && t.Withheld != withheldDisabled {
+	if t.Withheld != "" && t.Withheld != registry.WithheldDisabled {
 		return &Refusal{Kind: Denied, Reason: t.Withheld, Message: fmt.Sprintf("Tool %q is withheld: %s", t.Name, sentence(t))}
 	}
 	seen, err := f.view.Lookup(t.Name)
@@ -181,11 +181,9 @@ func sentence(t *registry.Tool) string {
 	return t.Withheld + "."
 }
 
-const withheldDisabled = "Disabled"
-
 func enabled(_ *Engine, f *flow) *Refusal {
-	if f.tool.Withheld == withheldDisabled {
-		return &Refusal{Kind: Denied, Reason: withheldDisabled, Message: fmt.Sprintf(
+	if f.tool.Withheld == registry.WithheldDisabled {
+		return &Refusal{Kind: Denied, Reason: registry.WithheldDisabled, Message: fmt.Sprintf(
 			"Tool %q is disabled by the people who run this server.", f.tool.Name)}
 	}
 	if f.tool.TimeoutSeconds > 0 {

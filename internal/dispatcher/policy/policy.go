@@ -133,10 +133,7 @@ func (e *Engine) Knows(name string) bool {
 // polled this dispatcher lately enough (lastPoll, the zero time if never).
 func (e *Engine) Trusted(now, lastPoll time.Time) bool {
 	trust := e.policy().Trust
-	if !trust.Trusted {
-		return false
-	}
-	if trust.ExpiresAt != 0 && now.Unix() >= trust.ExpiresAt {
+	if !trust.Trusted || trust.Ended(now) {
 		return false
 	}
 	staleness := time.Duration(trust.MaxStalenessSeconds) * time.Second

@@ -128,9 +128,9 @@ func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate 
 func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate render.Fault) (reason, message string) {
 	switch {
 	case render.Disabled(s):
-		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("server %s is disabled", s.Name)
+		return registry.WithheldDisabled, fmt.Sprintf("server %s is disabled", s.Name)
 	case t.Spec.State == mcpv1alpha1.StateDisabled:
-		return mcpv1alpha1.ReasonDisabled, fmt.Sprintf("tool %s is disabled", t.Spec.ToolName)
+		return registry.WithheldDisabled, fmt.Sprintf("tool %s is disabled", t.Spec.ToolName)
 	case duplicate != (render.Fault{}):
 		return mcpv1alpha1.ReasonDuplicateName, duplicate.What
 	}

@@ -1,0 +1,35 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"time"
+
+	"toolgate.dev/toolgate/internal/catalog"
+)
+
+// WithheldDisabled is the word for a tool that people took out of service. It is a refusal of its own: that of another word says that
+// the tool is withheld.
+const WithheldDisabled = "Disabled"
+
+// Admits says whether a tool may be served under the definition of this digest.
+func (t *Tool) Admits(digest string, p *Policy) bool {
+	if t.Digest == "" {
+		return p.Discovery.PinningOff
+	}
+	return t.Digest == digest
+}
+
+// Overrides are what people say of a tool; nil says nothing.
+func (h *Hints) Overrides() catalog.Hints {
+	if h == nil {
+		return catalog.Hints{}
+	}
+	return catalog.Hints(*h)
+}
+
+// Ended says whether trust is over at a time, however lately a dispatcher was polled.
+func (t Trust) Ended(now time.Time) bool {
+	return t.ExpiresAt != 0 && now.Unix() >= t.ExpiresAt
+}
