@@ -18,6 +18,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher"
 	"toolgate.dev/toolgate/internal/launcher"
+	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
 )
 
@@ -32,6 +33,7 @@ const (
 // serveFlags are those of `dispatcher serve`.
 type serveFlags struct {
 	registry, revision          string
+	upstream                    string
 	listen, adminListen, probe  string
 	metricsListen               string
 	launchSocket, logLevel, dir string
@@ -57,6 +59,7 @@ func (f *serveFlags) parse(args []string, e env) error {
 	flags := flag.NewFlagSet("dispatcher serve", flag.ContinueOnError)
 	flags.StringVar(&f.registry, "registry", "", "`path` of the registry document: its file, or the directory of its files (required)")
 	flags.StringVar(&f.revision, "revision", "", "the server's `revision` in the document; may be left out where there is only one")
+	flags.StringVar(&f.upstream, "upstream", "", "how the server of that revision is reached, as `JSON` of the document's upstream; empty takes the document's")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7310", "`address` for clients: MCP at /mcp and, as of 2024-11-05, at /sse; REST under /api/mcp/")
 	flags.BoolVar(&f.webSocket, "websocket", false, "serve MCP over WebSocket at /ws too")
 	flags.StringVar(&f.adminListen, "admin-listen", "127.0.0.1:7311", "`address` for /state, /metrics and /drain; empty for none")
@@ -125,6 +128,9 @@ func serve(ctx context.Context, args []string, e env) error {
 	if options.StateKey, err = f.key(); err != nil {
 		return err
 	}
+	if options.Upstream, err = f.way(); err != nil {
+		return err
+	}
 	switch {
 	case f.stdio:
 		local := launcher.Local(launcher.ServeOptions{Command: f.command, Dir: f.dir, Log: e.stderr})
@@ -161,6 +167,18 @@ func (f *serveFlags) key() (statekey.Key, error) {
 		return statekey.Key{}, fmt.Errorf("--state-key-file %s: %w", f.stateKey, err)
 	}
 	return key, nil
+}
+
+// way reads how the server is reached; nil leaves that to the document.
+func (f *serveFlags) way() (*registry.Upstream, error) {
+	if f.upstream == "" {
+		return nil, nil
+	}
+	u, err := registry.ReadUpstream(f.upstream)
+	if err != nil {
+		return nil, fmt.Errorf("--upstream %s: %w", f.upstream, err)
+	}
+	return u, nil
 }
 
 func closeLogged(log *slog.Logger, c io.Closer) {

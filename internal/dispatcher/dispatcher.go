@@ -51,6 +51,8 @@ type Options struct {
 	// RegistryPath is the file of the registry document, or the directory of its files; Revision the dispatcher's own, empty
 	// for the only one in it.
 	RegistryPath, Revision string
+	// Upstream is the way to the server of that revision; nil takes the one that the document names.
+	Upstream *registry.Upstream
 	// Version and PodUID say who answers at /state, and StateKey proves it; the zero value proves nothing.
 	Version, PodUID string
 	StateKey        statekey.Key
@@ -146,7 +148,7 @@ func New(o Options) *Dispatcher {
 	d.trust = trust.New(d.pipeline.Trust, d.front.ToolsChanged, o.Now)
 	d.admin = admin.New(admin.Config{State: d.State, Polled: d.polled, Metrics: d.metrics.Handler(), Drain: d.Drain, Log: o.Log,
 		Key: o.StateKey, PodUID: o.PodUID})
-	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Apply: d.apply, Report: d.report, Log: o.Log})
+	d.watcher = watch.New(watch.Options{Path: o.RegistryPath, Revision: o.Revision, Upstream: o.Upstream, Apply: d.apply, Report: d.report, Log: o.Log})
 	if r := o.References; r.Dir != "" {
 		d.references = references.New(references.Options{Dir: r.Dir, Baseline: r.Baseline, Changed: d.admin.Changed, Log: o.Log})
 	}

@@ -5,6 +5,7 @@ package dispatcher
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -135,6 +136,39 @@ func TestReloadsLoseNoCall(t *testing.T) {
 	close(stop)
 	callers.Wait()
 	t.Logf("%d calls during 20 reloads", calls.Load())
+}
+
+// A pod of before stays with its own server while a rollout replaces it: it has that one's credentials and no way to another one, but the
+// policy is everybody's.
+func TestADocumentThatNamesAnotherServer(t *testing.T) {
+	var reached atomic.Int64
+	another := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer another.Close()
+	r := startWith(t, &spawner{}, nil, func(o *Options) { o.Upstream = &registry.Upstream{Transport: registry.TransportStdio} })
+	eventually(t, "ready", r.ready)
+	follow := func(change func(*registry.Document)) {
+		t.Helper()
+		r.write(func(d *registry.Document) {
+			d.Upstream = registry.Upstream{Transport: registry.TransportStreamableHTTP, URL: another.URL, Remote: true}
+			change(d)
+		})
+		want := r.sequence
+		eventually(t, "the document in force", func() bool { return r.state().Registry.Sequence == want })
+	}
+	follow(func(*registry.Document) {})
+	if got := r.call("echo", `{"text":"x"}`); !strings.Contains(got, "done") {
+		t.Errorf("a call to the server of the pod: %s", got)
+	}
+	follow(func(d *registry.Document) { d.Policy.Expose.Tools = false })
+	if got := r.call("echo", `{"text":"x"}`); strings.Contains(got, "done") {
+		t.Errorf("a call that the document refuses: %s", got)
+	}
+	if !r.ready() {
+		t.Error("not ready any more")
+	}
+	if n := reached.Load(); n > 0 {
+		t.Errorf("the server of another revision was reached %d times", n)
+	}
 }
 
 func TestDrainWaitsForCallsInFlight(t *testing.T) {

@@ -83,7 +83,7 @@ const (
 	IsolationShared  Isolation = "Shared"
 )
 
-// Upstream is how to speak to the server.
+// Upstream is how to speak to the server: that of the newest revision. Dispatchers of others know their own from their pods (see In).
 type Upstream struct {
 	Transport TransportType `json:"transport"`
 	// URL is the endpoint of an HTTP upstream: on loopback for one in the pod.

@@ -34,6 +34,8 @@ type Options struct {
 	Path string
 	// Revision is the dispatcher's own; empty takes the only revision of the document, as at a desk.
 	Revision string
+	// Upstream is the way to the server of the dispatcher's own revision; nil takes the document's, as at a desk.
+	Upstream *registry.Upstream
 	// Apply puts a snapshot in force, or says why it cannot be. It is never called concurrently.
 	Apply func(*registry.Snapshot) error
 	// Report is called after every reading that changed Status, never concurrently.
@@ -145,6 +147,9 @@ func (w *Watcher) compile(first []byte, load shard.Load, digest string) (*regist
 	revision, err := w.revision(doc)
 	if err != nil {
 		return nil, err
+	}
+	if own := w.opts.Upstream; own != nil {
+		doc.Upstream = own.In(doc.Upstream)
 	}
 	return registry.Compile(doc, digest, revision)
 }

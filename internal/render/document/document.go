@@ -39,6 +39,8 @@ func Render(in Input) (*registry.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	upstream := render.Upstream(s)
+	upstream.Isolation = registry.Isolation(s.Spec.Effective().Transport.Isolation)
 	doc := &registry.Document{
 		Version: registry.Version,
 		Server: registry.Server{
@@ -49,7 +51,7 @@ func Render(in Input) (*registry.Document, error) {
 			Capabilities: slices.Clone(s.Spec.Capabilities),
 			URL:          render.URL(s),
 		},
-		Upstream:    upstream(s),
+		Upstream:    upstream,
 		Policy:      policy(s, render.Replicas(s, in.Replicas)),
 		Telemetry:   registry.Telemetry{OTLPEndpoint: s.Spec.Telemetry.OTLPEndpoint},
 		DomainModel: domainModel(s.Spec.DomainModel),
@@ -61,24 +63,6 @@ func Render(in Input) (*registry.Document, error) {
 		doc.Revisions[name] = revision(in, name, duplicates)
 	}
 	return doc, nil
-}
-
-func upstream(s *mcpv1alpha1.MCPServer) registry.Upstream {
-	u := registry.Upstream{
-		Transport: registry.TransportType(render.Transport(s)),
-		Isolation: registry.Isolation(s.Spec.Effective().Transport.Isolation),
-	}
-	switch {
-	case s.Spec.Remote != nil:
-		u.URL, u.Remote, u.Headers = s.Spec.Remote.URL, true, headerFiles(s.Spec.Remote)
-		if s.Spec.Remote.CABundleFrom != nil {
-			u.CAFile = render.CADir + "/" + render.CAFileName
-		}
-	case u.Transport != registry.TransportStdio:
-		port, path := render.Endpoint(s)
-		u.URL = fmt.Sprintf("http://127.0.0.1:%d%s", port, path)
-	}
-	return u
 }
 
 func revision(in Input, name string, duplicates map[string]render.Fault) registry.Revision {
@@ -233,16 +217,6 @@ func ShardConfigMap(s *mcpv1alpha1.MCPServer, file string, data []byte) *corev1a
 		WithLabels(render.Labels(s.Name)).
 		WithOwnerReferences(render.Owner(s)).
 		WithBinaryData(map[string][]byte{file: data})
-}
-
-// headerFiles are where the dispatcher finds the headers that remoteVolumes mounts. Files are numbered: a header's name
-// need not be a file's.
-func headerFiles(r *mcpv1alpha1.Remote) []registry.HeaderFile {
-	out := make([]registry.HeaderFile, 0, len(r.HeadersFrom))
-	for i, h := range r.HeadersFrom {
-		out = append(out, registry.HeaderFile{Name: h.Name, File: render.HeaderFile(i)})
-	}
-	return out
 }
 
 // domainModel is what the dispatcher is told of it. A format that is not known here is passed on: the dispatcher says so.

@@ -39,9 +39,13 @@ func installContainer(s *mcpv1alpha1.MCPServer, p Platform) *corev1ac.ContainerA
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir))
 }
 
-func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) *corev1ac.ContainerApplyConfiguration {
+func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.ContainerApplyConfiguration, error) {
+	command, err := serveCommand(s, revision)
+	if err != nil {
+		return nil, err
+	}
 	return withImage(corev1ac.Container().WithName(render.ContainerDispatcher), p).
-		WithCommand(serveCommand(s, revision)...).
+		WithCommand(command...).
 		// An atomic list whose API version the API server fills in: left out, it would never look applied.
 		WithEnv(corev1ac.EnvVar().WithName("POD_UID").WithValueFrom(corev1ac.EnvVarSource().
 			WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath("metadata.uid"))),
@@ -53,15 +57,20 @@ func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) 
 		WithReadinessProbe(probe("/readyz", 1, 2)).
 		WithResources(dispatcherResources(s.Spec.Dispatcher.Resources)).
 		WithSecurityContext(dispatcherSecurity()).
-		WithVolumeMounts(dispatcherMounts(s)...)
+		WithVolumeMounts(dispatcherMounts(s)...), nil
 }
 
 // serveCommand is the dispatcher's command line. cmd/dispatcher implements it.
-func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
+func serveCommand(s *mcpv1alpha1.MCPServer, revision string) ([]string, error) {
+	upstream, err := render.Upstream(s).Text()
+	if err != nil {
+		return nil, err
+	}
 	command := []string{
 		dispatcherBinary, "serve",
 		"--registry", registryDir,
 		"--revision", revision,
+		"--upstream", upstream,
 		"--listen", fmt.Sprintf(":%d", render.PortMCP),
 		"--admin-listen", fmt.Sprintf(":%d", render.PortAdmin),
 		"--metrics-listen", fmt.Sprintf(":%d", render.PortMetrics),
@@ -73,7 +82,7 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) []string {
 		command = append(command, "--launch-socket", launchSocket)
 	}
 	command = append(command, referenceFlags(s)...)
-	return append(command, "--log-level", string(s.Spec.Effective().Dispatcher.LogLevel))
+	return append(command, "--log-level", string(s.Spec.Effective().Dispatcher.LogLevel)), nil
 }
 
 // drainSeconds leaves the server a part of the grace period to end in after the drain: a sixth, as of 60 seconds 10.

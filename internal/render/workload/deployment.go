@@ -95,7 +95,10 @@ func podSpec(s *mcpv1alpha1.MCPServer, p Platform, revision, stateKey string) (*
 	if err := shape.Placement(spec, &s.Spec.Pod); err != nil {
 		return nil, err
 	}
-	dispatcher := dispatcherContainer(s, p, revision)
+	dispatcher, err := dispatcherContainer(s, p, revision)
+	if err != nil {
+		return nil, err
+	}
 	withStateKey(s, spec, dispatcher, stateKey)
 	if s.Spec.Remote != nil {
 		// Nothing else runs here, and a pod needs one container that isn't an init container.
