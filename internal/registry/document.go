@@ -112,7 +112,8 @@ const (
 	Off     Mode = "Off"
 )
 
-// Policy is every switch of a server. The zero value is the strict one: an absent member never loosens.
+// Policy is every switch of a server. An absent switch is the strict one. An absent number is what its reader takes for usual, but for the two
+// that say so: 0 lifts Limits.RequestsPerMinute, and with 0 trust outlives the manager for ever.
 type Policy struct {
 	// TimeoutSeconds bounds one call.
 	TimeoutSeconds int `json:"timeoutSeconds"`

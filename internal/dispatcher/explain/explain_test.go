@@ -33,21 +33,22 @@ func TestOffline(t *testing.T) {
 		wantReason             string
 		wantErr                string
 	}{
-		"a tool that reads":                    {tools: listed, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
-		"by its qualified name":                {tools: listed, tool: "my_files.echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
-		"a result of tools/list":               {tools: `{"tools":` + listed + `}`, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
-		"a whole response":                     {tools: `{"jsonrpc":"2.0","id":1,"result":{"tools":` + listed + `}}`, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
-		"no arguments, where some must be":     {tools: listed, tool: "echo", want: rest.VerdictDeny, wantReason: "InvalidArguments"},
-		"a tool that destroys":                 {tools: listed, tool: "remove", arguments: `{"path":"/"}`, want: rest.VerdictDeny, wantReason: "Untrusted"},
-		"a tool that destroys, on trust":       {tools: listed, tool: "remove", arguments: `{"path":"/"}`, edit: func(d *registry.Document) { d.Policy.Trust.Trusted = true }, want: rest.VerdictAllow},
-		"a key that is there twice":            {tools: listed, tool: "echo", arguments: `{"text":"x","text":"y"}`, want: rest.VerdictDeny, wantReason: "NotStrictJSON"},
-		"arguments larger than a request":      {tools: listed, tool: "echo", arguments: `{"text":"` + strings.Repeat("x", 2000) + `"}`, edit: func(d *registry.Document) { d.Policy.Limits.MaxRequestBytes = 1024 }, want: rest.VerdictDeny, wantReason: "NotStrictJSON"},
-		"its revision by name":                 {tools: listed, tool: "echo", arguments: `{"text":"x"}`, revision: dispatchertest.Revision, want: rest.VerdictAllow},
-		"a revision that is none":              {tools: listed, tool: "echo", revision: "r9", wantErr: `"r9" is not one of the registry document: r1`},
-		"no revision, where there are several": {tools: listed, tool: "echo", edit: func(d *registry.Document) { d.Revisions["r0"] = registry.Revision{} }, wantErr: "r0, r1"},
-		"a list that is no list":               {tools: `{"tools":{}}`, tool: "echo", wantErr: "no array of tools"},
-		"an error in place of a list":          {tools: `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, tool: "echo", wantErr: "no array of tools"},
-		"a list that is no JSON":               {tools: `[`, tool: "echo", wantErr: "the list of tools"},
+		"a tool that reads":                                  {tools: listed, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
+		"by its qualified name":                              {tools: listed, tool: "my_files.echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
+		"a result of tools/list":                             {tools: `{"tools":` + listed + `}`, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
+		"a whole response":                                   {tools: `{"jsonrpc":"2.0","id":1,"result":{"tools":` + listed + `}}`, tool: "echo", arguments: `{"text":"x"}`, want: rest.VerdictAllow},
+		"no arguments, where some must be":                   {tools: listed, tool: "echo", want: rest.VerdictDeny, wantReason: "InvalidArguments"},
+		"a tool that destroys":                               {tools: listed, tool: "remove", arguments: `{"path":"/"}`, want: rest.VerdictDeny, wantReason: "Untrusted"},
+		"a tool that destroys, on trust":                     {tools: listed, tool: "remove", arguments: `{"path":"/"}`, edit: func(d *registry.Document) { d.Policy.Trust.Trusted = true }, want: rest.VerdictAllow},
+		"a key that is there twice":                          {tools: listed, tool: "echo", arguments: `{"text":"x","text":"y"}`, want: rest.VerdictDeny, wantReason: "NotStrictJSON"},
+		"arguments larger than a request":                    {tools: listed, tool: "echo", arguments: `{"text":"` + strings.Repeat("x", 2000) + `"}`, edit: func(d *registry.Document) { d.Policy.Limits.MaxRequestBytes = 1024 }, want: rest.VerdictDeny, wantReason: "NotStrictJSON"},
+		"arguments larger than a request that names no size": {tools: listed, tool: "echo", arguments: `{"text":"` + strings.Repeat("x", 5<<20) + `"}`, edit: func(d *registry.Document) { d.Policy.Limits.MaxRequestBytes = 0 }, want: rest.VerdictDeny, wantReason: "NotStrictJSON"},
+		"its revision by name":                               {tools: listed, tool: "echo", arguments: `{"text":"x"}`, revision: dispatchertest.Revision, want: rest.VerdictAllow},
+		"a revision that is none":                            {tools: listed, tool: "echo", revision: "r9", wantErr: `"r9" is not one of the registry document: r1`},
+		"no revision, where there are several":               {tools: listed, tool: "echo", edit: func(d *registry.Document) { d.Revisions["r0"] = registry.Revision{} }, wantErr: "r0, r1"},
+		"a list that is no list":                             {tools: `{"tools":{}}`, tool: "echo", wantErr: "no array of tools"},
+		"an error in place of a list":                        {tools: `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, tool: "echo", wantErr: "no array of tools"},
+		"a list that is no JSON":                             {tools: `[`, tool: "echo", wantErr: "the list of tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := dispatchertest.Document(dispatchertest.NewServer(dispatchertest.Echo, dispatchertest.Remove))

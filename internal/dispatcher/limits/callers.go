@@ -4,8 +4,8 @@
 // Package limits bounds what requests may use: messages a minute, calls and sessions of one caller, the time of a call, and
 // how many are in flight when a drain waits for them.
 //
-// It counts and decides by the numbers that it is given. It knows no document, moves no message, and never imports
-// Kubernetes or the API.
+// It counts and decides by the numbers that it is given, and knows what stands where a document leaves one out. It moves no message, and
+// never imports Kubernetes or the API.
 package limits
 
 import (

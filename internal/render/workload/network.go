@@ -20,7 +20,7 @@ func ServiceAccountName(s *mcpv1alpha1.MCPServer) string {
 	return s.Name
 }
 
-// ServiceAccount renders the account of a server that names none.
+// ServiceAccount renders the account of a server that names none, or this one.
 func ServiceAccount(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceAccountApplyConfiguration {
 	return corev1ac.ServiceAccount(s.Name, s.Namespace).
 		WithLabels(render.Labels(s.Name)).
