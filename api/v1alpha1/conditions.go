@@ -236,6 +236,6 @@ const (
 const (
 	// ReasonNoServers (True): no server is selected, so that nothing is left to enforce.
 	ReasonNoServers = "NoServers"
-	// ReasonNotAccepted (False): the set is not accepted; what it governs is denied meanwhile.
+	// ReasonNotAccepted (False): the set is not accepted; what it governs is denied meanwhile, unless spec.enforcement is Audit.
 	ReasonNotAccepted = "NotAccepted"
 )

@@ -155,7 +155,7 @@ func ruleErrors(errs []rules.RuleError) []mcpv1alpha1.RuleError {
 // enforces a document with this generation.
 func (d *RuleSetInput) enforced(list []metav1.Condition) verdict {
 	if a := meta.FindStatusCondition(list, mcpv1alpha1.ConditionAccepted); a.Status != metav1.ConditionTrue {
-		return no(mcpv1alpha1.ReasonNotAccepted, "what the set governs is denied until it is accepted")
+		return no(mcpv1alpha1.ReasonNotAccepted, d.meanwhile())
 	}
 	if len(d.Reached) == 0 {
 		return yes(mcpv1alpha1.ReasonNoServers, d.nobody())
@@ -176,6 +176,14 @@ func (d *RuleSetInput) enforced(list []metav1.Condition) verdict {
 		return verdict{last.Status, last.Reason, last.Message}
 	}
 	return late(last, d.Now, "not in force yet in "+atMost(append(lagging, unheard...)))
+}
+
+// meanwhile says what becomes of what a set governs that is not accepted.
+func (d *RuleSetInput) meanwhile() string {
+	if d.RuleSet.Spec.Effective().Enforcement == mcpv1alpha1.EnforcementAudit {
+		return "spec.enforcement is Audit, so nothing is denied: what the set governs is recorded as what it would have denied until it is accepted"
+	}
+	return "what the set governs is denied until it is accepted"
 }
 
 func (d *RuleSetInput) nobody() string {

@@ -47,6 +47,10 @@ func TestRuleSetConditions(t *testing.T) {
 				"Accepted": "spec.type routing is not built yet; write the rules as safety, policy or validation",
 				"Enforced": "what the set governs is denied until it is accepted",
 			}, 1},
+		"a set that only records is said to deny nothing": {func(in *decide.RuleSetInput) {
+			in.Errors, in.RuleSet.Spec.Enforcement = []rules.RuleError{{Message: "Syntax error"}}, mcpv1alpha1.EnforcementAudit
+		}, map[string]string{"Accepted": "False/InvalidRules", "Enforced": "False/NotAccepted", "Ready": "False/InvalidRules"},
+			map[string]string{"Enforced": "spec.enforcement is Audit, so nothing is denied: what the set governs is recorded as what it would have denied until it is accepted"}, 1},
 		"a selector that can't be read": {func(in *decide.RuleSetInput) {
 			in.RuleSet.Spec.Servers = &mcpv1alpha1.ServerSelector{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}, map[string]string{"Accepted": "False/InvalidSelector"}, nil, 1},
