@@ -216,9 +216,13 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 		}
 	})
 
-	It("to a broken image refuses no call, says what is wrong, and is undone", func(ctx SpecContext) {
+	It("to a broken image, spoken to in another way, refuses no call, says what is wrong, and is undone", func(ctx SpecContext) {
 		stop := keepCalling(ctx, endpoint(ctx, server))
-		change(ctx, server, func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = "toolgate.dev/demo/missing:1" })
+		before := server.Spec.Transport
+		change(ctx, server, func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Container.Image = "toolgate.dev/demo/missing:1"
+			s.Spec.Transport = mcpv1alpha1.Transport{Type: mcpv1alpha1.TransportStreamableHTTP, Port: new(int32(3001))}
+		})
 		Eventually(func(g Gomega) {
 			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), server)).To(Succeed())
 			c := condition(server.Status.Conditions, mcpv1alpha1.ConditionReady)
@@ -226,7 +230,7 @@ var _ = Describe("A rollout at three replicas", Ordered, func() {
 			g.Expect(c.Status).To(Equal(metav1.ConditionFalse))
 			g.Expect(c.Message).To(ContainSubstring("toolgate.dev/demo/missing:1"))
 		}).Should(Succeed())
-		change(ctx, server, func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image = everythingImage })
+		change(ctx, server, func(s *mcpv1alpha1.MCPServer) { s.Spec.Container.Image, s.Spec.Transport = everythingImage, before })
 		expectReady(ctx, server)
 		stop()
 	}, SpecTimeout(5*time.Minute))
