@@ -190,8 +190,19 @@ func TestPolicies(t *testing.T) {
 		"a contract that is made, and a pin that is set": {
 			kind:   tools,
 			before: `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t}}`,
-			after:  `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t, contract: {version: 1.0.0}, pin: {digest: d}}}`,
+			after:  `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t, contract: {inputSchema: {type: object}}, pin: {digest: d}}}`,
 			want:   []string{"spec.pin.digest"},
+		},
+		"a version, where a rule could ask for one": {
+			kind:   tools,
+			before: `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t, contract: {inputSchema: {type: object}}}}`,
+			after:  `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t, contract: {inputSchema: {type: object}, version: 2.0.0}}}`,
+			want:   []string{"spec.contract.version"},
+		},
+		"a new tool with a version, where a rule could ask for one": {
+			kind:  tools,
+			after: `{metadata: {name: s.t}, spec: {serverRef: {name: s}, toolName: t, contract: {version: 2.0.0}}}`,
+			want:  []string{"spec.contract.version"},
 		},
 		"a contract that is taken away": {
 			kind:   tools,

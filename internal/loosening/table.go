@@ -134,7 +134,7 @@ var Table = map[string]Class{
 	"MCPTool.hints.idempotent":         Looser("False", Absent, "True"),
 	"MCPTool.hints.openWorld":          Looser("True", Absent, "False"),
 	"MCPTool.pin.digest":               Either,
-	"MCPTool.contract.version":         Promise,
+	"MCPTool.contract.version":         Either, // a rule that asks for one has a match while there is none
 	"MCPTool.contract.deprecatedIn":    Promise,
 	"MCPTool.contract.inputSchema":     Promise,
 	"MCPTool.contract.outputSchema":    Promise,

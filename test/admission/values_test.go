@@ -28,7 +28,7 @@ var bases = []struct{ prefix, spec string }{
 	{"MCPServer.transport.", `{container: {image: "a:1", command: [b]}, transport: {type: sse}}`},
 	{"MCPServer.domainModel.", `{container: {image: "a:1", command: [b]}, domainModel: {configMapKeyRef: {name: a, key: b}, format: json}}`},
 	{"MCPServer.", `{container: {image: "a:1", command: [b]}, pod: {volumes: [{name: data, emptyDir: {}}]}}`},
-	{"MCPTool.", `{toolName: read_file, limits: {requestsPerMinute: 10, maxConcurrent: 10}, contract: {version: 1.0.0, deprecatedIn: 2.0.0}}`},
+	{"MCPTool.", `{toolName: read_file, limits: {requestsPerMinute: 10, maxConcurrent: 10}, contract: {deprecatedIn: 2.0.0, inputSchema: {type: object}}}`},
 }
 
 // fieldValues are values of the fields whose schema alone does not give any: two or more that admission accepts, as YAML. A new
