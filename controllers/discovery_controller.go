@@ -91,7 +91,10 @@ func (r *DiscoveryReconciler) Reconcile(ctx context.Context, req reconcile.Reque
 			return reconcile.Result{}, errors.Join(failed, err)
 		}
 	}
-	return reconcile.Result{RequeueAfter: r.again(d)}, errors.Join(failed, r.updateAll(ctx, d, tools))
+	// Before the tools are told of: what lapses while they are is come back for.
+	wait := r.again(d)
+	failed = errors.Join(failed, r.updateAll(ctx, d, tools))
+	return reconcile.Result{RequeueAfter: wait}, failed
 }
 
 // again is how long until a server's tools are looked at without any event; 0 for never.

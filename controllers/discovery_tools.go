@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -60,18 +59,11 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 			objects = append(objects, object)
 		}
 	}
-	results := make([]error, len(objects))
-	var group errgroup.Group
-	group.SetLimit(writers)
-	for i, object := range objects {
-		group.Go(func() error {
-			results[i] = r.Apply.Tool(ctx, render.Tool(d.server, object, claimed[object], true))
-			return nil
-		})
-	}
-	_ = group.Wait()
-	for i, object := range objects {
-		failed = errors.Join(failed, r.leaveOut(d, left, claimed[object], results[i]))
+	results := forEach(len(objects), func(i int) error {
+		return r.Apply.Tool(ctx, render.Tool(d.server, objects[i], claimed[objects[i]], true))
+	})
+	for i, err := range results {
+		failed = errors.Join(failed, r.leaveOut(d, left, claimed[objects[i]], err))
 	}
 	r.forgetAttempts(d, there)
 	if r.Library.LeaveOut(d.key, left) {

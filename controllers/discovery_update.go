@@ -24,26 +24,29 @@ const writers = 8
 // updateAll brings all tools up to date. One that can't be written keeps none of the others from being written.
 func (r *DiscoveryReconciler) updateAll(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) error {
 	duplicates := render.Duplicates(tools)
-	failed := make([]error, len(tools))
+	return errors.Join(forEach(len(tools), func(i int) error {
+		return r.update(ctx, d, &tools[i], duplicates[tools[i].Name])
+	})...)
+}
+
+// forEach does something for each of n tools, some at a time, and gives what came of each.
+func forEach(n int, do func(i int) error) []error {
+	failed := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for i := range tools {
-		write := r.update(d, &tools[i], duplicates[tools[i].Name])
-		if write == nil {
-			continue
-		}
+	for i := range n {
 		group.Go(func() error {
-			failed[i] = write(ctx)
+			failed[i] = do(i)
 			return nil
 		})
 	}
 	_ = group.Wait()
-	return errors.Join(failed...)
+	return failed
 }
 
-// update says what brings one tool's metadata and status up to date, or deletes it when nothing is left to tell; nil where
-// nothing is to be written. The tool is the cache's: what writes has a copy of its own.
-func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) func(context.Context) error {
+// update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell. The tool is the cache's: what
+// writes has a copy of its own.
+func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) error {
 	if d.server == nil && !render.OwnedByPeople(t) {
 		// It goes with its server.
 		return nil
@@ -55,25 +58,22 @@ func (r *DiscoveryReconciler) update(d *discovery, t *mcpv1alpha1.MCPTool, dupli
 		Definitions: r.Library.Definitions,
 	}
 	if decide.Abandoned(in, d.live) {
-		return func(ctx context.Context) error { return r.abandon(ctx, t.DeepCopy()) }
+		return r.abandon(ctx, t.DeepCopy())
 	}
-	described := d.described(t)
-	if described && equality.Semantic.DeepEqual(t.Status, decide.Tool(in)) {
-		return nil
-	}
-	return func(ctx context.Context) error {
+	if !d.described(t) {
 		in.Tool = t.DeepCopy()
-		if !described {
-			if err := r.applyMetadata(ctx, d, in.Tool); err != nil {
-				return err
-			}
+		if err := r.applyMetadata(ctx, d, in.Tool); err != nil {
+			return err
 		}
-		want := decide.Tool(in)
-		if err := r.Status.Tool(ctx, in.Tool, want); err != nil {
-			return fmt.Errorf("MCPTool %s: %w", t.Name, err)
-		}
+	}
+	want := decide.Tool(in)
+	if equality.Semantic.DeepEqual(in.Tool.Status, want) {
 		return nil
 	}
+	if err := r.Status.Tool(ctx, in.Tool.DeepCopy(), want); err != nil {
+		return fmt.Errorf("MCPTool %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 func (r *DiscoveryReconciler) abandon(ctx context.Context, t *mcpv1alpha1.MCPTool) error {
