@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,7 +64,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if err != nil {
 		return nil, err
 	}
-	return restart(changed), r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
+	return decide.RestartNews(changed), r.Waves.Report(ctx, client.ObjectKeyFromObject(s), state)
 }
 
 // liveOf is what the Deployment is rendered by beside the spec; d is nil where there is none yet. changed names the references for whose
@@ -80,17 +79,6 @@ func liveOf(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (
 	}
 	live.References, changed = decide.References(live.References, revision, pods)
 	return live, changed, nil
-}
-
-// restart tells of pods that are replaced for the content of what they refer to.
-func restart(changed []string) []decide.Transition {
-	if len(changed) == 0 {
-		return nil
-	}
-	return []decide.Transition{{
-		Type: "Restart", Reason: mcpv1alpha1.ReasonReferencesChanged,
-		Note: "what the server refers to has another content than its pods were started with, and they are replaced: " + strings.Join(changed, ", "),
-	}}
 }
 
 // scaleDown takes away the pods that are too many where the Deployment can't be written as a whole: whatever is refused, a server

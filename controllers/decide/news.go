@@ -5,6 +5,7 @@ package decide
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -43,4 +44,15 @@ func ToolNews(before, after *mcpv1alpha1.MCPToolStatus) []Transition {
 func sameStep(before, after *mcpv1alpha1.MCPToolStatus) bool {
 	return before.Change != nil && *before.Change == *after.Change &&
 		before.Observed != nil && after.Observed != nil && before.Observed.Digest == after.Observed.Digest
+}
+
+// RestartNews tells of pods that are replaced for the content of what they refer to, which changed names.
+func RestartNews(changed []string) []Transition {
+	if len(changed) == 0 {
+		return nil
+	}
+	return []Transition{{
+		Type: "Restart", Reason: mcpv1alpha1.ReasonReferencesChanged,
+		Note: admission.Clip("what the server refers to has another content than its pods were started with, and they are replaced: "+strings.Join(changed, ", "), maxNote),
+	}}
 }

@@ -4,6 +4,7 @@
 package decide_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,5 +92,19 @@ func TestANoteFitsIntoAnEvent(t *testing.T) {
 	got := decide.Transitions(nil, is("Accepted=False/ApplyFailed: "+strings.Repeat("é", 2000)))[0].Note
 	if len(got) > 1024 || !strings.HasSuffix(got, "é...") {
 		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-8:])
+	}
+}
+
+func TestRestartNews(t *testing.T) {
+	if got := decide.RestartNews(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+	got := decide.RestartNews([]string{"ConfigMap a", "Secret b"})
+	if len(got) != 1 || !strings.HasSuffix(got[0].Note, "they are replaced: ConfigMap a, Secret b") {
+		t.Errorf("of two: %v", got)
+	}
+	// The API refuses an event with a longer note.
+	if got := decide.RestartNews(slices.Repeat([]string{"ConfigMap " + strings.Repeat("x", 253)}, 32)); len(got[0].Note) > 1024 {
+		t.Errorf("a note of %d bytes", len(got[0].Note))
 	}
 }
