@@ -120,8 +120,8 @@ func (c *calm) figures(t *testing.T, began time.Time) {
 	at := func(share float64) string {
 		return fmt.Sprintf("%.1f s", c.took[int(share*float64(len(c.took)-1))].Seconds())
 	}
-	figures(t, began, "converged after %d faults: p50 %s, p99 %s, max %s (%s); silent for %v in %d namespaces: %d writes",
-		len(c.took), at(0.5), at(0.99), at(1), c.took[len(c.took)-1].what, c.window, c.namespaces, len(c.writes))
+	figures(t, began, "converged after %d faults, %d at a time: p50 %s, p99 %s, max %s (%s); silent for %v in %d namespaces: %d writes",
+		len(c.took), parallel, at(0.5), at(0.99), at(1), c.took[len(c.took)-1].what, c.window, c.namespaces, len(c.writes))
 	for _, slow := range c.took[max(0, len(c.took)-30):] {
 		t.Logf("%.1f s: %s", slow.Seconds(), slow.what)
 	}

@@ -82,8 +82,9 @@ type clean struct {
 	remade map[string]bool
 }
 
-// parallel is how many points are tried at one time.
-const parallel = 16
+// parallel is how many points are tried at one time; PARALLEL in the environment says another number. The time that it takes to converge
+// depends on it.
+var parallel = 16
 
 // quiet is how long nothing may change before a clean run counts as at its end. The state is compared again when all points
 // of the scenario are through.

@@ -67,6 +67,10 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "SEED:", err)
 		return 1
 	}
+	if parallel, err = strconv.Atoi(cmp.Or(os.Getenv("PARALLEL"), "16")); err != nil || parallel < 1 {
+		fmt.Fprintln(os.Stderr, "PARALLEL is not a number of points:", os.Getenv("PARALLEL"))
+		return 1
+	}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return m.Run()
 	}
