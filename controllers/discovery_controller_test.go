@@ -192,6 +192,7 @@ var _ = Describe("Discovery", func() {
 			fakecluster.Definition("good", fakecluster.ReadOnly),
 			`{"name":"bare"}`,
 			`{"name":"broken","inputSchema":{"type":"object","properties":{"a":{"type":7}}}}`,
+			`{"name":7,"inputSchema":{"type":"object"}}`,
 			fakecluster.Definition("odd name", fakecluster.ReadOnly),
 			fakecluster.Definition("Twin", fakecluster.ReadOnly), fakecluster.Definition("twin", fakecluster.ReadOnly),
 			fakecluster.Definition("twice", fakecluster.ReadOnly), fakecluster.Definition("twice", fakecluster.ReadOnly+`,"title":"other"`),
@@ -215,6 +216,8 @@ var _ = Describe("Discovery", func() {
 		for _, name := range []string{"bare", "broken", "odd name", "Twin", "twin", "twice"} {
 			Expect(inDocument(name).Withheld).NotTo(BeEmpty(), name)
 		}
+		Expect(condition(w.getServer("files").Status.Conditions, "Discovered")).To(Equal("True/ToolsWithheld"))
+		Expect(message(w.getServer("files").Status.Conditions, "Discovered")).To(ContainSubstring("a tool whose name can't be read (InvalidSchema)"))
 
 		By("letting a person declare one of two that differ in case")
 		for _, t := range tools.Items {

@@ -255,6 +255,23 @@ func TestServerConditions(t *testing.T) {
 	}
 }
 
+func TestAToolWhoseNameCannotBeReadIsWithheldAndKeepsNothingFromBeingReady(t *testing.T) {
+	const why = "invalid tool definition (/name): a tool must have a name"
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Document: "d1", Tools: registered(), Upgrade: waves.Settled}
+	in.Pods = []decide.Pod{pod("a", lists("c1", defined("a1", ""), registry.ObservedTool{Digest: "x1", Error: why}))}
+	status := decide.Server(in)
+	if got := conditions(status.Conditions); got["Discovered"] != "True/ToolsWithheld" || got["Ready"] != "True/Ready" {
+		t.Errorf("conditions %v", got)
+	}
+	const want = "1 of 2 tools are withheld: a tool whose name can't be read (InvalidSchema); " + why
+	if got := meta.FindStatusCondition(status.Conditions, "Discovered").Message; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+	if got := *status.BlockedToolsCount; got != 1 {
+		t.Errorf("%d tools are blocked", got)
+	}
+}
+
 func TestWhatAContainerEndsOf(t *testing.T) {
 	killed := &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
 	for name, tc := range map[string]struct {

@@ -224,11 +224,11 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 	var withheld, missing []string
 	var why string // of the first tool that is left out
 	for _, t := range cat.Tools {
-		left, out := d.LeftOut[t.Name]
+		left, out := d.leftOut(t.Name)
 		switch c := registration(objects[t.Name]); {
 		case c == nil && out:
-			withheld = append(withheld, fmt.Sprintf("%s (%s)", t.Name, left.Reason))
-			why = cmp.Or(why, "; "+left.Message)
+			withheld = append(withheld, fmt.Sprintf("%s (%s)", cmp.Or(t.Name, "a tool whose name can't be read"), left.Reason))
+			why = cmp.Or(why, "; "+cmp.Or(left.Message, t.Error))
 		case c == nil:
 			missing = append(missing, t.Name)
 		case c.Status == metav1.ConditionFalse:
@@ -244,6 +244,16 @@ func (d *ServerInput) listed(cat *registry.Catalogue) verdict {
 		return yes(mcpv1alpha1.ReasonToolsWithheld, fmt.Sprintf("%d of %d tools are withheld: %s%s", len(withheld), len(cat.Tools), atMost(slices.Compact(withheld)), why))
 	}
 	return yes(mcpv1alpha1.ReasonDiscovered, count(len(cat.Tools), "tool"))
+}
+
+// leftOut says why a tool that is listed can have no MCPTool, if it can't. One whose name can't be read never can; what is wrong with its
+// definition, the dispatcher says.
+func (d *ServerInput) leftOut(name string) (Refusal, bool) {
+	if name == "" {
+		return Refusal{Reason: mcpv1alpha1.ReasonInvalidSchema}, true
+	}
+	left, out := d.LeftOut[name]
+	return left, out
 }
 
 // registration is the verdict of discovery on one tool; nil while there is none.
@@ -344,7 +354,7 @@ func (d *ServerInput) blocked(source *Pod) *int32 {
 	var blocked int32
 	for _, name := range names {
 		t := objects[name]
-		if _, out := d.LeftOut[name]; t == nil && out || t != nil && meta.IsStatusConditionFalse(t.Status.Conditions, mcpv1alpha1.ConditionCallable) {
+		if _, out := d.leftOut(name); t == nil && out || t != nil && meta.IsStatusConditionFalse(t.Status.Conditions, mcpv1alpha1.ConditionCallable) {
 			blocked++
 		}
 	}
