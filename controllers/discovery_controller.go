@@ -144,7 +144,7 @@ func (r *DiscoveryReconciler) look(ctx context.Context, key types.NamespacedName
 		return nil, err
 	}
 	r.Gather.Prober.Watch(key, r.targets(d.server, pods, d.held)) //nolint:contextcheck // polling outlives this reconcile
-	d.view = decide.NewView(d.server, current, pods)
+	d.view = decide.NewView(d.server, current, pods).Recall(r.Library.Firsts(key))
 	d.trustLapses = decide.TrustLapses(d.server, pods)
 	d.revisions = gather.RevisionsOf(pods)
 	d.live = append(slices.Clone(d.revisions), current)

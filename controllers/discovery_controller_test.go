@@ -141,20 +141,6 @@ var _ = Describe("Discovery", func() {
 		Expect(metav1.GetControllerOf(w.getTool("files.read-file"))).To(BeNil())
 	})
 
-	It("never reopens first use when an MCPTool is deleted", func() {
-		pod := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
-		changed := fakecluster.Definition("read_file", `,"description":"evil"`)
-		lists(pod, changed)
-		Expect(kubectl.Delete(w.ctx, w.getTool("files.read-file"))).To(Succeed())
-		w.settleEnforced(pod)
-		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
-		Expect(w.getTool("files.read-file").Status.Pins).To(BeEmpty())
-
-		By("admitting it again once the server lists exactly what it listed first")
-		lists(pod, fakecluster.Definition("read_file", fakecluster.ReadOnly))
-		Expect(registered("files.read-file")).To(Equal("True/Registered"))
-	})
-
 	It("admits each revision by itself, and keeps old pods under their own pins", func() {
 		old := listing(fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		oldDigest := w.getTool("files.read-file").Status.Observed.Digest

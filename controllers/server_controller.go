@@ -59,6 +59,8 @@ func (r *ServerReconciler) Reconcile(ctx context.Context, s *mcpv1alpha1.MCPServ
 	}
 	in.Unanswered = done.err != nil
 	want := decide.Server(in)
+	// Before it is recorded, after which tools are pinned out of it: the server may list something else by then.
+	r.Library.KeepFirsts(client.ObjectKeyFromObject(s), decide.Firsts(r.Library.Firsts(client.ObjectKeyFromObject(s)), want.Revisions, in.Pods))
 	if err := r.Status.Server(ctx, s, want); err != nil {
 		return reconcile.Result{}, errors.Join(applyErr, err)
 	}

@@ -187,6 +187,17 @@ func atMost(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
+// Firsts are the first catalogues that are recorded, out of those that were kept before and those that pods list.
+func Firsts(before admission.Firsts, recorded []mcpv1alpha1.RevisionStatus, pods []Pod) admission.Firsts {
+	var listed []*registry.Catalogue
+	for i := range pods {
+		if cat := pods[i].catalogue(); cat != nil {
+			listed = append(listed, cat)
+		}
+	}
+	return before.Keep(recorded, listed)
+}
+
 // NewView looks at what the pods of a server list; s is nil where the server is gone.
 func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *admission.View {
 	listings := make([]admission.Listing, 0, len(pods))

@@ -157,11 +157,23 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 		return no(mcpv1alpha1.ReasonNotPinned, "spec.discovery.pinning is Manual"+told(now.Change)+wayOut)
 	case !d.View.Recorded():
 		return no(mcpv1alpha1.ReasonNotDiscovered, "the first catalogue of this revision is being recorded")
-	case pinning == mcpv1alpha1.PinningStrict:
-		return no(mcpv1alpha1.ReasonDefinitionChanged, "the server lists it, but did not in the first catalogue of its first revision, and spec.discovery.pinning is Strict"+wayOut)
 	default:
-		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-			"the server lists it now, but not in the first catalogue of revision %s%s%s", d.View.Judged, told(now.Change), wayOut))
+		return no(mcpv1alpha1.ReasonDefinitionChanged, d.unpinned(pinning, told(now.Change)+wayOut))
+	}
+}
+
+// unpinned says why a definition has no automatic pin, as far as the first catalogue that would have given it one is known.
+func (d *ToolInput) unpinned(pinning mcpv1alpha1.Pinning, rest string) string {
+	strict, late := pinning == mcpv1alpha1.PinningStrict, d.definitions().Late()
+	switch {
+	case strict && late:
+		return "the server lists it, but did not in the first catalogue of its first revision, and spec.discovery.pinning is Strict" + rest
+	case strict:
+		return "it was not pinned while the first catalogue of the server's first revision was seen, and spec.discovery.pinning is Strict" + rest
+	case late:
+		return fmt.Sprintf("the server lists it now, but not in the first catalogue of revision %s%s", d.View.Judged, rest)
+	default:
+		return fmt.Sprintf("it was not pinned while the first catalogue of revision %s was seen%s; a new revision is admitted anew", d.View.Judged, rest)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -32,6 +33,8 @@ var (
 type tale struct {
 	t  *testing.T
 	in decide.ToolInput
+	// kept are first catalogues that a manager remembers.
+	kept admission.Firsts
 	// news are the notes of all events so far.
 	news []string
 }
@@ -53,7 +56,7 @@ func (s *tale) records(revisions ...string) *tale {
 // sees looks at pods and writes the status down, twice: the second look must change nothing.
 func (s *tale) sees(current string, pods ...decide.Pod) *tale {
 	s.t.Helper()
-	s.in.View = decide.NewView(s.in.Server, current, pods)
+	s.in.View = decide.NewView(s.in.Server, current, pods).Recall(s.kept)
 	before := s.in.Tool.Status
 	s.in.Tool.Status = decide.Tool(s.in)
 	for _, n := range append(decide.Transitions(before.Conditions, s.in.Tool.Status.Conditions), decide.ToolNews(&before, &s.in.Tool.Status)...) {

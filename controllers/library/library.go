@@ -12,6 +12,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -43,6 +44,7 @@ type documents struct {
 	refused decide.Refusal
 	tried   bool
 	leftOut LeftOut
+	firsts  admission.Firsts
 	// failing are the children whose last attempt did not end well, by name.
 	failing map[string]failure
 }
@@ -169,6 +171,22 @@ func (l *Library) LeftOut(key types.NamespacedName) LeftOut {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known(key).leftOut
+}
+
+// KeepFirsts remembers the first catalogues of a server. Nobody may write to them any more.
+func (l *Library) KeepFirsts(key types.NamespacedName, firsts admission.Firsts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(firsts) > 0 || len(l.known(key).firsts) > 0 {
+		l.of(key).firsts = firsts
+	}
+}
+
+// Firsts are the first catalogues of a server that are remembered. Nobody may write to them.
+func (l *Library) Firsts(key types.NamespacedName) admission.Firsts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known(key).firsts
 }
 
 // Forget is for a server that is gone.

@@ -27,7 +27,7 @@ func (t Tool) contract() change.Contract {
 func promises(c change.Contract) bool { return c.InputSchema != nil || c.OutputSchema != nil }
 
 // contractBroken are the digests of all definitions that are listed or admitted and break the contract, sorted. One that is
-// admitted and can't be looked at counts as broken, unless this very contract was seen to be kept.
+// admitted and can't be looked at counts as broken, unless it was admitted before and seen to keep this very contract.
 func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1.RevisionPin) []string {
 	contract := t.contract()
 	if !promises(contract) {
@@ -52,11 +52,17 @@ func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1
 			if len(change.Breaks(contract, def.tool)) > 0 {
 				out = append(out, digest)
 			}
-		case !judged || slices.Contains(last.ContractBroken, digest):
+		case !judged || slices.Contains(last.ContractBroken, digest) || !t.before(last, digest):
 			out = append(out, digest)
 		}
 	}
 	return out
+}
+
+// before says whether a definition was admitted when the contract was looked at last.
+func (t Tool) before(last *mcpv1alpha1.MCPToolStatus, digest string) bool {
+	is := func(p mcpv1alpha1.RevisionPin) bool { return p.Digest == digest }
+	return slices.ContainsFunc(last.Pins, is) || t.Object.Spec.Pin != nil && t.Object.Spec.Pin.Digest == digest
 }
 
 // ContractText says how a definition breaks the contract; "" where it keeps it.

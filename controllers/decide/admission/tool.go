@@ -72,6 +72,16 @@ func (t Tool) automatic(revision string, before []mcpv1alpha1.RevisionPin) strin
 	return ""
 }
 
+// Late says that the first catalogue that would admit a tool is known, and does not list it.
+func (t Tool) Late() bool {
+	revision := t.View.Judged
+	if render.Pinning(t.Server) == mcpv1alpha1.PinningStrict {
+		revision = t.View.founding
+	}
+	_, has, known := t.View.inFirst(revision, t.Object.Spec.ToolName)
+	return known && !has
+}
+
 func pinned(pins []mcpv1alpha1.RevisionPin, revision string) string {
 	for _, p := range pins {
 		if p.Revision == revision {

@@ -22,6 +22,8 @@ type View struct {
 	names []string
 	// first is the recorded first catalogue of each revision.
 	first map[string]string
+	// kept are first catalogues that are remembered.
+	kept Firsts
 	// founding is the revision whose catalogue was recorded first of all.
 	founding string
 	// unread says that some pod has not told its catalogue.
@@ -129,25 +131,6 @@ func (v *View) Variants(name string) (defs []registry.ObservedTool, twice bool) 
 		defs = append(defs, byDigest[digest])
 	}
 	return defs, twice
-}
-
-// firstDigest is the digest of a tool in the first catalogue of a revision, where a pod still lists exactly that; else "".
-// A tool that the first catalogue had twice has none: nobody can say which of the two is meant.
-func (v *View) firstDigest(revision, name string) string {
-	first := v.first[revision]
-	if first == "" {
-		return ""
-	}
-	for _, cat := range v.listings[revision] {
-		if cat.digest != first {
-			continue
-		}
-		if defs := cat.tools[name]; len(defs) == 1 {
-			return defs[0].Digest
-		}
-		return ""
-	}
-	return ""
 }
 
 // Unrecorded says that a revision lists tools of which the first catalogue is not recorded yet.

@@ -90,13 +90,16 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// A tool is pinned out of the very catalogue that was recorded first, and out of no other: what is added later waits for a person.
+// A tool is pinned out of the very catalogue that was recorded first, listed or remembered, and out of no other: what is added later
+// waits for a person.
 func TestFirstDigest(t *testing.T) {
 	v := NewView(recorded("r1", "r2"), "r2", []Listing{
 		lists("r2", "first-of-r2", "a", "1", "twice", "1", "twice", "2"), lists("r2", "later", "a", "2", "new", "1"), lists("r1", "later", "a", "3"),
 	})
+	v.Recall(Firsts{"first-of-r1": {"a": "0", "twice": ""}, "later": {"a": "3", "new": "1"}, "first-of-r2": {"new": "1"}})
 	for _, tc := range []struct{ revision, tool, want string }{
-		{"r2", "a", "1"}, {"r2", "new", ""}, {"r2", "twice", ""}, {"r1", "a", ""}, {"r3", "a", ""},
+		{"r1", "a", "0"}, {"r1", "new", ""}, {"r1", "twice", ""},
+		{"r2", "a", "1"}, {"r2", "new", ""}, {"r2", "twice", ""}, {"r3", "a", ""},
 	} {
 		if got := v.firstDigest(tc.revision, tc.tool); got != tc.want {
 			t.Errorf("%s of %s: got %q, want %q", tc.tool, tc.revision, got, tc.want)

@@ -185,7 +185,7 @@ func withheld(tools int, revisions ...string) *registry.Document {
 	for _, rev := range doc.Revisions {
 		for i := range rev.Tools {
 			rev.Tools[i].Withheld = "DefinitionChanged"
-			rev.Tools[i].Message = fmt.Sprintf("tool %s was not in the first catalogue of this revision; the people who run the server decide about it", rev.Tools[i].Name)
+			rev.Tools[i].Message = fmt.Sprintf("no definition of tool %s is admitted for this revision; the people who run the server decide about it", rev.Tools[i].Name)
 		}
 	}
 	return doc

@@ -145,7 +145,7 @@ func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, mess
 		return mcpv1alpha1.ReasonNotDiscovered, fmt.Sprintf("tool %s has just been listed and is being registered", t.Spec.ToolName)
 	}
 	return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-		"tool %s was not in the first catalogue of this revision; the people who run the server decide about it", t.Spec.ToolName)
+		"no definition of tool %s is admitted for this revision; the people who run the server decide about it", t.Spec.ToolName)
 }
 
 // breaksContract says whether the definition that a revision may serve breaks the contract. Where any may be served, one that
