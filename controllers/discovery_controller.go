@@ -197,7 +197,7 @@ func dispatcherStarted(p *decide.Pod) string {
 
 // unrecorded says that a catalogue is known of which nothing may be pinned yet.
 func (d *discovery) unrecorded() bool {
-	return d.server != nil && d.view.Known() && d.view.Unrecorded()
+	return d.server != nil && d.view.Unrecorded()
 }
 
 // document looks at the document that the server's objects ask for: which of its sets deny what they govern, and why dispatchers

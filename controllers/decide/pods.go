@@ -202,7 +202,7 @@ func Firsts(before admission.Firsts, recorded []mcpv1alpha1.RevisionStatus, pods
 func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *admission.View {
 	listings := make([]admission.Listing, 0, len(pods))
 	for i := range pods {
-		listings = append(listings, admission.Listing{Revision: pods[i].Revision(), Catalogue: pods[i].catalogue()})
+		listings = append(listings, admission.Listing{Revision: pods[i].Revision(), Catalogue: pods[i].catalogue(), Serves: pods[i].Serves()})
 	}
 	return admission.NewView(s, current, listings)
 }

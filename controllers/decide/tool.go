@@ -119,6 +119,8 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 		return d.unread(list)
 	case chosen == nil && t.Status.Observed != nil:
 		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")
+	case chosen == nil && d.View.Lists(t.Spec.ToolName):
+		return no(mcpv1alpha1.ReasonNotListed, fmt.Sprintf("revision %s does not list it; another one does", d.View.Judged))
 	case chosen == nil:
 		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
 	}

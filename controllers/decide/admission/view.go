@@ -13,8 +13,7 @@ import (
 
 // View is what the pods of a server list, all replicas and revisions together.
 type View struct {
-	// Judged is the revision by which tools are judged: the spec's as soon as one of its pods has listed its tools, before
-	// that the one whose pods still serve.
+	// Judged is the revision by which tools are judged: one whose pods serve, the spec's before any other.
 	Judged string
 	// listings are whole catalogues, by revision.
 	listings map[string][]listed
@@ -51,6 +50,8 @@ func byName(c *registry.Catalogue) listed {
 type Listing struct {
 	Revision  string
 	Catalogue *registry.Catalogue
+	// Serves says that calls reach the pod.
+	Serves bool
 }
 
 // NewView looks at what the pods of a server list; s is nil where the server is gone.
@@ -64,7 +65,11 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 			}
 		}
 	}
+	serves := map[string]bool{}
 	for _, pod := range pods {
+		if pod.Serves && pod.Revision != "" {
+			serves[pod.Revision] = true
+		}
 		if pod.Catalogue == nil || pod.Revision == "" {
 			v.unread = true
 			continue
@@ -80,17 +85,31 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 		}
 	}
 	v.names = slices.Sorted(maps.Keys(names))
-	if len(v.listings[current]) == 0 && len(v.listings) > 0 {
-		v.Judged = slices.Sorted(maps.Keys(v.listings))[0]
-	}
+	v.Judged = v.judged(current, serves)
 	return v
 }
 
-// Known says whether any catalogue is known. Where none is, no tool may be called gone.
-func (v *View) Known() bool { return len(v.listings) > 0 }
+// judged picks a revision: what clients meet counts before what the spec asks for, and what has listed its tools before what has not.
+// A new revision that never gets ready says nothing of the tools that the old one serves.
+func (v *View) judged(current string, serves map[string]bool) string {
+	serving, told := slices.Sorted(maps.Keys(serves)), slices.Sorted(maps.Keys(v.listings))
+	both := slices.DeleteFunc(slices.Clone(serving), func(r string) bool { return len(v.listings[r]) == 0 })
+	for _, revisions := range [][]string{both, serving, told} {
+		switch {
+		case slices.Contains(revisions, current):
+			return current
+		case len(revisions) > 0:
+			return revisions[0]
+		}
+	}
+	return current
+}
+
+// Known says whether the catalogue by which tools are judged is known. Where it is not, no tool may be called gone.
+func (v *View) Known() bool { return len(v.listings[v.Judged]) > 0 }
 
 // Complete says whether every pod has told its catalogue.
-func (v *View) Complete() bool { return v.Known() && !v.unread }
+func (v *View) Complete() bool { return len(v.listings) > 0 && !v.unread }
 
 // Names are all tools that any pod lists, sorted.
 func (v *View) Names() []string { return v.names }

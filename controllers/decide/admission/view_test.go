@@ -30,6 +30,12 @@ func lists(revision, catalogue string, tools ...string) Listing {
 	return l
 }
 
+// serving is such a pod behind the Service.
+func serving(l Listing) Listing {
+	l.Serves = true
+	return l
+}
+
 func TestView(t *testing.T) {
 	type want struct {
 		Judged                                string
@@ -51,6 +57,18 @@ func TestView(t *testing.T) {
 			want{Judged: "r1", Names: []string{"a", "b"}, Known: true, Recorded: true}},
 		"a rollout whose new pods have told": {recorded("r1", "r2"), []Listing{lists("r1", "c", "a", "1"), lists("r2", "d", "b", "1")},
 			want{Judged: "r2", Names: []string{"a", "b"}, Known: true, Complete: true, Recorded: true}},
+		"a rollout whose new pods serve": {recorded("r1", "r2"), []Listing{serving(lists("r1", "c", "a", "1")), serving(lists("r2", "d", "b", "1"))},
+			want{Judged: "r2", Names: []string{"a", "b"}, Known: true, Complete: true, Recorded: true}},
+		"a rollout whose new pods have told and do not serve": {recorded("r1", "r2"), []Listing{serving(lists("r1", "c", "a", "1")), lists("r2", "d", "b", "1")},
+			want{Judged: "r1", Names: []string{"a", "b"}, Known: true, Complete: true, Recorded: true}},
+		"a rollout of which a manager that has just started knows no more than what does not serve": {
+			recorded("r1", "r2"), []Listing{serving(Listing{Revision: "r1"}), lists("r2", "d", "b", "1")},
+			want{Judged: "r1", Names: []string{"b"}, Recorded: true}},
+		"a rollout whose new pods serve and have told this manager nothing": {
+			recorded("r1", "r2"), []Listing{serving(lists("r1", "c", "a", "1")), serving(silent)},
+			want{Judged: "r1", Names: []string{"a"}, Known: true, Recorded: true}},
+		"a pod that serves and whose revision somebody took off": {recorded("r2"), []Listing{lists("r2", "c", "a", "1"), serving(lists("", "c", "x", "1"))},
+			want{Judged: "r2", Names: []string{"a"}, Known: true, Recorded: true}},
 		"a pod whose revision somebody took off": {recorded("r2"), []Listing{lists("r2", "c", "a", "1"), lists("", "c", "x", "1")},
 			want{Judged: "r2", Names: []string{"a"}, Known: true, Recorded: true}},
 		"only such a pod": {recorded("r2"), []Listing{lists("", "c", "x", "1")},
