@@ -92,16 +92,22 @@ func (r *ServerReconciler) inTime(ctx context.Context, s *mcpv1alpha1.MCPServer)
 func (r *ServerReconciler) tellWaves(ctx context.Context, s *mcpv1alpha1.MCPServer, held decide.Refusal) error {
 	key, none := client.ObjectKeyFromObject(s), decide.Refusal{}
 	state := r.Waves.State(key)
-	if state == "" || state == waves.Upgrading && held != none {
+	if state == "" || state == waves.Untold || state == waves.Upgrading && held != none {
 		// What is refused now, or did not answer, is not why others wait: its new pods are, until they are available.
-		d, err := r.Gather.Deployment(ctx, s)
+		d, pods, err := r.Gather.Running(ctx, s)
+		if err != nil {
+			return err
+		}
+		settled, err := r.upToDate(s, d, pods)
 		switch {
 		case err != nil:
 			return err
 		case waves.Awaited(d):
 			return r.Waves.Report(ctx, key, waves.Upgrading)
-		case state == waves.Upgrading:
+		case settled:
 			return r.Waves.Report(ctx, key, waves.Settled)
+		case state == waves.Upgrading:
+			return r.Waves.Report(ctx, key, waves.Untold)
 		}
 	}
 	if held != none {

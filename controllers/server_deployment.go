@@ -139,20 +139,39 @@ func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 // inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
 // asks for others and the server's turn has not come.
 func (r *ServerReconciler) inTurn(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
-	want, err := workload.Deployment(s, r.Platform, live)
-	if err != nil {
-		return nil, "", err
-	}
-	inputs, err := workload.PodInputs(s, live)
-	if err != nil {
-		return nil, "", err
-	}
-	change, err := waves.Compare(d, want, inputs)
+	change, err := r.compare(s, d, live)
 	if err != nil {
 		return nil, "", err
 	}
 	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)))
 	return want, state, nil
+}
+
+// compare says what the Deployment that the spec asks for would do to the pods that there are.
+func (r *ServerReconciler) compare(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, live workload.Live) (*waves.Change, error) {
+	want, err := workload.Deployment(s, r.Platform, live)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := workload.PodInputs(s, live)
+	if err != nil {
+		return nil, err
+	}
+	return waves.Compare(d, want, inputs)
+}
+
+// upToDate says whether a Deployment, which nothing is applied to, has the pod template that the release that runs makes of the spec.
+// Of a spec that is not valid it makes none.
+func (r *ServerReconciler) upToDate(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (bool, error) {
+	if d == nil || render.Invalid(s) != "" {
+		return false, nil
+	}
+	live, _, err := liveOf(s, d, pods)
+	if err != nil {
+		return false, err
+	}
+	change, err := r.compare(s, d, live)
+	return err == nil && change.Cause == waves.Nothing, err
 }
 
 // withTemplate gives a Deployment that comes without a pod template the one that it has.

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -298,6 +299,53 @@ var _ = Describe("A new release of Toolgate", func() {
 		w.restart()
 		w.settle()
 		Expect(upgraded()).To(Equal(names[:2]))
+	})
+
+	It("says of a server whose pods are held back that they may be another release's, and goes on with the others", func() {
+		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: names[0]}}
+		Expect(kubectl.Delete(w.ctx, policy)).To(Succeed())
+		theirs := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: names[0]},
+			Spec: networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}}}
+		w.create(theirs)
+		w.release = before
+		w.restart()
+		w.settle()
+		Expect(condition(w.getServer(names[0]).Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
+		Expect(is(names[0])).To(Equal("True/UpToDate"), "they are those of the release that runs")
+
+		By("bringing another release")
+		w.release = after
+		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[1:3]))
+		Expect(is(names[0])).To(Equal("Unknown/NameConflict"))
+		Expect(message(w.getServer(names[0]).Status.Conditions, "Upgraded")).To(ContainSubstring("NetworkPolicy " + names[0]))
+
+		By("giving it its turn when they are no longer")
+		rolledOut(1, nil, names[1], names[2])
+		Expect(upgraded()).To(Equal(names[1:5]))
+		Expect(kubectl.Delete(w.ctx, theirs)).To(Succeed())
+		w.settle()
+		Expect(is(names[0])).To(Equal("False/UpgradeWaiting"))
+		rolledOut(1, nil, names[3], names[4])
+		rolledOut(1, nil, names[0], names[5])
+		Expect(upgraded()).To(Equal(names))
+		Expect(is(names[0])).To(Equal("True/UpToDate"))
+	})
+
+	It("does not say of a server that it is upgraded by a release that could not be carried out when it was", func() {
+		w.restart()
+		w.settle()
+		Expect(upgraded()).To(Equal(names[:2]))
+		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: names[0]}}
+		Expect(kubectl.Delete(w.ctx, policy)).To(Succeed())
+		w.create(policy.DeepCopy())
+		w.release = "toolgate.dev/toolgate:three"
+		w.restart()
+		w.settle()
+		Expect(is(names[0])).To(Equal("False/Progressing"), "its pods of the release before are awaited")
+		rolledOut(1, nil, names[0])
+		Expect(is(names[0])).To(Equal("Unknown/NameConflict"))
 	})
 
 	It("is not held up by a server that is available, whatever its children are refused for since", func() {

@@ -148,6 +148,16 @@ func TestServerConditions(t *testing.T) {
 		"the API server takes nothing of a release": {func(in *decide.ServerInput) {
 			in.Upgrade, in.Held = waves.Refused, decide.Refusal{Reason: "ApplyFailed", Message: "no such image is allowed"}
 		}, map[string]string{"Upgraded": "False/UpgradeFailed"}},
+		"its pods are held back since a manager began": {func(in *decide.ServerInput) {
+			in.Upgrade, in.Held = waves.Untold, decide.Refusal{Reason: "NameConflict", Message: "NetworkPolicy files"}
+			in.Server.Status.Conditions = is("Upgraded=True/UpToDate")
+		}, map[string]string{"Upgraded": "Unknown/NameConflict"}},
+		"there is no answer since a manager began": {func(in *decide.ServerInput) {
+			in.Upgrade, in.Unanswered = waves.Untold, true
+			in.Server.Status.Conditions = is("Upgraded=False/UpgradeWaiting")
+		}, map[string]string{"Upgraded": "False/UpgradeWaiting"}},
+		"there is no answer, and never was": {func(in *decide.ServerInput) { in.Upgrade, in.Unanswered = waves.Untold, true },
+			map[string]string{"Upgraded": "Unknown/Pending"}},
 		"what was refused stays told while there is no answer": {func(in *decide.ServerInput) {
 			in.Unanswered, in.Upgrade = true, waves.Refused
 			in.Server.Status.Conditions = is("Accepted=False/ApplyFailed: no quota", "Upgraded=False/UpgradeFailed: no quota")

@@ -4,6 +4,8 @@
 package decide
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
@@ -38,6 +40,12 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 			return no(mcpv1alpha1.ReasonProgressing, "its new pods are not all available yet")
 		}
 		return no(mcpv1alpha1.ReasonUpgradeFailed, "it is not available since it was upgraded, and no other server is upgraded until it is: "+reason+": "+message)
+	case waves.Untold:
+		if last, known := previous(list, mcpv1alpha1.ConditionUpgraded); known && d.Held == (Refusal{}) {
+			return last
+		}
+		return unknown(cmp.Or(d.Held.Reason, mcpv1alpha1.ReasonPending),
+			"its pods may be those of another release; no other server waits for it to be upgraded: "+cmp.Or(d.Held.Message, "there is no answer yet"))
 	case waves.Settled:
 		return yes(mcpv1alpha1.ReasonUpToDate, "")
 	default:

@@ -15,12 +15,13 @@ type State string
 
 // States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet.
 // Refused: its turn has come, and the API server does not take what the release makes of it, or what its pods must not be without
-// is not there.
+// is not there. Untold: no pass has got as far as its pods, so that nobody knows what the release makes of them.
 const (
 	Settled   State = "Settled"
 	Waiting   State = "Waiting"
 	Upgrading State = "Upgrading"
 	Refused   State = "Refused"
+	Untold    State = "Untold"
 )
 
 // Gate lets servers through, a wave at a time. It is safe for concurrent use.
@@ -85,7 +86,7 @@ func (g *Gate) Seen(ctx context.Context, key types.NamespacedName) error {
 	if known {
 		return nil
 	}
-	return g.Report(ctx, key, Settled)
+	return g.Report(ctx, key, Untold)
 }
 
 // Forget is for a server that is gone.

@@ -141,6 +141,9 @@ func TestAServerThatCannotBeLookedAtHoldsNobodyUp(t *testing.T) {
 		}
 	}
 	in.wants(t, "a2")
+	if got := in.State(keys("a1")[0]); got != waves.Untold {
+		t.Errorf("one that was not looked at is %v", got)
+	}
 	if err := in.Seen(t.Context(), keys("a2")[0]); err != nil || in.State(keys("a2")[0]) != waves.Waiting {
 		t.Errorf("one that waits is %v (%v)", in.State(keys("a2")[0]), err)
 	}
