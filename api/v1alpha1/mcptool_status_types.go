@@ -24,7 +24,8 @@ type MCPToolStatus struct {
 	// observed is the definition that the server lists.
 	// +optional
 	Observed *ObservedTool `json:"observed,omitempty"`
-	// pins are the admitted definitions by revision of the server.
+	// pins are the definitions that are admitted automatically, by revision of
+	// the server; they count for nothing while its pinning is Manual or Off.
 	// +optional
 	// +listType=map
 	// +listMapKey=revision

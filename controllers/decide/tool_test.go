@@ -187,7 +187,7 @@ func TestStrictPinningOutlivesRevisions(t *testing.T) {
 	})
 }
 
-func TestManualAndOffTakeNoAutomaticPin(t *testing.T) {
+func TestAutomaticPinsDoNotCountWithManualAndOff(t *testing.T) {
 	s := newTale(t).sees("r1", pod("a", lists("c1", first)))
 	pinning(mcpv1alpha1.PinningManual)(&s.in)
 	s.sees("r1", pod("a", lists("c1", first))).wants("False/NotPinned", "none", "")

@@ -28,6 +28,12 @@ func Pinning(s *mcpv1alpha1.MCPServer) mcpv1alpha1.Pinning {
 	return s.Spec.Effective().Discovery.Pinning
 }
 
+// Automatic says whether what is pinned automatically is admitted. With Manual and Off it is remembered, and counts for nothing.
+func Automatic(s *mcpv1alpha1.MCPServer) bool {
+	pinning := Pinning(s)
+	return pinning == mcpv1alpha1.PinningPerRevision || pinning == mcpv1alpha1.PinningStrict
+}
+
 // ServicePort is where clients reach the server.
 func ServicePort(s *mcpv1alpha1.MCPServer) int32 {
 	return *s.Spec.Effective().Service.Port

@@ -58,7 +58,7 @@ func (t Tool) step(last *mcpv1alpha1.MCPToolStatus, chosen *registry.ObservedToo
 	s := step{from: t.Admitted(pins), same: last.Observed != nil && last.Observed.Digest == chosen.Digest}
 	s.serves = s.from == chosen.Digest || s.from == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff
 	if s.serves || s.from == "" {
-		s.from = lastAdmitted(last)
+		s.from = t.lastAdmitted(last)
 	}
 	return s
 }
@@ -72,6 +72,8 @@ func (t Tool) settled(s step, last *mcpv1alpha1.MCPToolStatus, chosen *registry.
 		return none, true
 	case s.serves && s.same && last.Change != nil && last.Admitted == nil:
 		return last.Change, true
+	case s.from == "" && !s.serves && s.same:
+		return last.Change, true
 	case s.from == "" && !s.serves:
 		return nil, true // nothing was ever admitted
 	case s.from == "", s.from == chosen.Digest:
@@ -82,7 +84,7 @@ func (t Tool) settled(s step, last *mcpv1alpha1.MCPToolStatus, chosen *registry.
 }
 
 // lastAdmitted is the digest that was admitted last, as far as a status tells.
-func lastAdmitted(last *mcpv1alpha1.MCPToolStatus) string {
+func (t Tool) lastAdmitted(last *mcpv1alpha1.MCPToolStatus) string {
 	switch {
 	case last.Admitted != nil:
 		return last.Admitted.Digest
@@ -90,6 +92,8 @@ func lastAdmitted(last *mcpv1alpha1.MCPToolStatus) string {
 		return ""
 	case meta.IsStatusConditionTrue(last.Conditions, mcpv1alpha1.ConditionRegistered):
 		return last.Observed.Digest
+	case render.Pinning(t.Server) == mcpv1alpha1.PinningManual:
+		return "" // a pin that was noted is no admission
 	}
 	for _, p := range last.Pins {
 		if p.Digest == last.Observed.Digest {

@@ -31,11 +31,15 @@ func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.Obser
 		status.Observed = observed(last.Observed, chosen, variants)
 	}
 	status.ContractBroken = t.contractBroken(&last, status.Pins)
+	if t.Server != nil && !render.Automatic(t.Server) {
+		t.dropBroken(&last, status)
+	}
 	return chosen
 }
 
 // pins admits out of each revision's first catalogue, and out of nothing else. What is admitted stays so; pins of revisions
-// that the server no longer records go. A server that was made again has no revisions at first: what was admitted before is
+// that the server no longer records go. Where automatic pins count for nothing, they are noted all the same: whoever has them count
+// later finds those that would be there otherwise. A server that was made again has no revisions at first: what was admitted before is
 // remembered until it has.
 func (t Tool) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
 	if t.Server == nil || len(t.Server.Status.Revisions) == 0 {
@@ -56,20 +60,40 @@ func (t Tool) pins(old []mcpv1alpha1.RevisionPin) []mcpv1alpha1.RevisionPin {
 
 // automatic is the definition that a revision without a pin is given; "" for none. before are the pins that there are.
 func (t Tool) automatic(revision string, before []mcpv1alpha1.RevisionPin) string {
+	own := t.View.firstDigest(revision, t.Object.Spec.ToolName)
+	held := ""
+	switch {
+	case len(before) > 0:
+		held = before[len(before)-1].Digest
+	case revision == t.View.founding:
+		held = own
+	}
 	switch render.Pinning(t.Server) {
-	case mcpv1alpha1.PinningPerRevision:
-		return t.View.firstDigest(revision, t.Object.Spec.ToolName)
+	case mcpv1alpha1.PinningPerRevision, mcpv1alpha1.PinningOff:
+		return own
 	case mcpv1alpha1.PinningStrict:
-		if len(before) > 0 {
-			return before[len(before)-1].Digest
+		return held
+	case mcpv1alpha1.PinningManual:
+		// Nothing was admitted, so that Strict must not find what it would not have admitted itself.
+		if own == held {
+			return own
 		}
-		if revision == t.View.founding {
-			return t.View.firstDigest(revision, t.Object.Spec.ToolName)
-		}
-		return ""
-	case mcpv1alpha1.PinningManual, mcpv1alpha1.PinningOff:
 	}
 	return ""
+}
+
+// dropBroken drops pins that count for nothing and break the contract: they must not keep from being served what is listed, and must
+// not be found by whoever has pins count later.
+func (t Tool) dropBroken(last, status *mcpv1alpha1.MCPToolStatus) {
+	broken := status.ContractBroken
+	status.ContractBroken = t.contractBroken(last, nil)
+	var pins []mcpv1alpha1.RevisionPin
+	for _, p := range status.Pins {
+		if !slices.Contains(broken, p.Digest) {
+			pins = append(pins, p)
+		}
+	}
+	status.Pins = pins
 }
 
 // Late says that the first catalogue that would admit a tool is known, and does not list it.

@@ -163,7 +163,7 @@ func Admitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string)
 	if t.Spec.Pin != nil && t.Spec.Pin.Digest != "" {
 		return t.Spec.Pin.Digest
 	}
-	if pinning := render.Pinning(s); pinning == mcpv1alpha1.PinningManual || pinning == mcpv1alpha1.PinningOff {
+	if !render.Automatic(s) {
 		return ""
 	}
 	for _, p := range t.Status.Pins {

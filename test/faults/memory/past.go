@@ -156,6 +156,9 @@ func (m Memory) kept(tool, before *mcpv1alpha1.MCPTool) error {
 	if before == nil || before.UID != tool.UID {
 		return nil
 	}
+	if tool.Spec.Contract != nil && !render.Automatic(m.server) {
+		return nil // a pin that counts for nothing and breaks the contract goes
+	}
 	var wrong []error
 	for _, pin := range before.Status.Pins {
 		if now := pinOf(tool, pin.Revision); m.remembers(pin.Revision) && now != pin.Digest {
