@@ -7,7 +7,7 @@
 # shellcheck source=hack/suite.sh
 source "$(dirname "${BASH_SOURCE[0]}")/suite.sh"
 
-engines=(./internal/jsonrpc/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...)
+engines=(./internal/jsonrpc/... ./internal/mcp/... ./internal/catalog/... ./internal/schema/... ./internal/rules/... ./internal/registry/... ./internal/render/...)
 data_plane=(./internal/dispatcher/... ./internal/launcher/... ./cmd/dispatcher/... ./test/dataplane/... ./test/corpus/... ./test/soak/...)
 api=(./api/... ./internal/loosening/... ./test/admission/...)
 controllers=(./controllers/... ./cmd/manager/...)

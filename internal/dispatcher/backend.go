@@ -15,6 +15,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/dialer"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/probe"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -123,7 +124,7 @@ func (d *Dispatcher) follow(ctx context.Context, p *pool.Pool, watch *probe.Prob
 		if c := seen.Catalogue; c != nil && c.Digest != digest {
 			digest = c.Digest
 			d.trimmer.Due()
-			d.front.ListChanged(upstream.ToolsChanged)
+			d.front.ListChanged(mcp.NotifyToolsChanged)
 		}
 		d.metrics.Healthy(seen.Health.State == probe.Healthy)
 		d.changed()

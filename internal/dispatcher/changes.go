@@ -3,7 +3,7 @@
 
 package dispatcher
 
-import "toolgate.dev/toolgate/internal/dispatcher/upstream"
+import "toolgate.dev/toolgate/internal/mcp"
 
 // listChanged tells of a list that discovery was told of, unless the server tells the connection that all share as well.
 func (b *backend) listChanged(d *Dispatcher) func(method string) {
@@ -17,7 +17,7 @@ func (b *backend) listChanged(d *Dispatcher) func(method string) {
 // listChanged tells those who listen of a list that has changed. Of tools they hear when discovery has read them anew, since
 // that is what they are then given.
 func (d *Dispatcher) listChanged(method string) {
-	if method != upstream.ToolsChanged {
+	if method != mcp.NotifyToolsChanged {
 		d.front.ListChanged(method)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
-	"toolgate.dev/toolgate/internal/dispatcher/front"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // The paths of the faces towards clients.
@@ -62,7 +62,7 @@ func notFound(w http.ResponseWriter) {
 // mcp answers at /mcp, here or at the replica that holds the session.
 func (d *Dispatcher) mcp(w http.ResponseWriter, r *http.Request) {
 	r = d.handover.Received(r)
-	if !d.handover.Pass(w, r, edge.Header(r.Header, front.HeaderSession), d.front.SessionGone) {
+	if !d.handover.Pass(w, r, edge.Header(r.Header, mcp.HeaderSession), d.front.SessionGone) {
 		d.front.ServeHTTP(w, r)
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"toolgate.dev/toolgate/internal/dispatcher/subscription"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -67,7 +65,7 @@ func checkVersion(t *testing.T, r *rig, client *http.Client) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream := send(ctx, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-		`"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}`, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", subscription.Method)
+		`"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}`, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 	events := bufio.NewScanner(stream.Body)
 	next := func(want string) {
 		t.Helper()
@@ -80,7 +78,7 @@ func checkVersion(t *testing.T, r *rig, client *http.Client) {
 	}
 	next("acknowledged")
 	r.write(func(d *registry.Document) { d.Policy.TimeoutSeconds = 7 })
-	next(upstream.ToolsChanged)
+	next("notifications/tools/list_changed")
 }
 
 // What is posted to any replica reaches the stream of HTTP+SSE where it is open.

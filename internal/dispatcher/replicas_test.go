@@ -11,8 +11,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"toolgate.dev/toolgate/internal/dispatcher/front"
 )
 
 // replicas starts two dispatchers of one server on one port of two addresses, as pods have it.
@@ -41,7 +39,7 @@ func (r *rig) inSession(id, body string) (status int, session, answer string) {
 	r.t.Helper()
 	header := http.Header{}
 	if id != "" {
-		header.Set(front.HeaderSession, id)
+		header.Set("Mcp-Session-Id", id)
 	}
 	return r.send(body, header)
 }
@@ -60,7 +58,7 @@ func (r *rig) send(body string, header http.Header) (status int, session, answer
 	}
 	defer func() { _ = response.Body.Close() }()
 	data, _ := io.ReadAll(response.Body)
-	return response.StatusCode, response.Header.Get(front.HeaderSession), string(data)
+	return response.StatusCode, response.Header.Get("Mcp-Session-Id"), string(data)
 }
 
 func TestASessionIsServedThroughEveryReplica(t *testing.T) {

@@ -7,21 +7,25 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // What a web page may send and read beside what every page may (Fetch, CORS protocol).
 const (
 	allowedMethods = "GET, POST, DELETE"
-	exposedHeaders = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, Allow"
+	exposedHeaders = mcp.HeaderSession + ", " + mcp.HeaderVersionText + ", WWW-Authenticate, Retry-After, Allow"
 	// preflightSeconds is how long a browser may remember the answer to a preflight.
 	preflightSeconds = "600"
 )
 
-var allowedHeaders = []string{"accept", "authorization", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version",
-	"mcp-session-id", "traceparent", "tracestate", "baggage"}
-
-// paramHeader begins the headers that repeat arguments (MCP 2026-07-28, Custom Headers from Tool Parameters).
-const paramHeader = "mcp-param-"
+// Browsers ask in lower case.
+var (
+	allowedHeaders = []string{"accept", "authorization", "content-type", "traceparent", "tracestate", "baggage",
+		strings.ToLower(mcp.HeaderSession), strings.ToLower(mcp.HeaderVersion), strings.ToLower(mcp.HeaderLastEvent),
+		strings.ToLower(mcp.HeaderMethod), strings.ToLower(mcp.HeaderName)}
+	paramHeader = strings.ToLower(mcp.HeaderParamPrefix)
+)
 
 // CORS lets pages of the origins that the Guard lets in read answers, and asks no more than that of their browsers'
 // preflights. All others get no header of CORS, and what they ask for is refused as ever.

@@ -23,10 +23,10 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
-	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -35,9 +35,6 @@ type Call struct {
 	Tool      string
 	Arguments []byte
 }
-
-// protocolVersion is the revision whose rules hold, as for calls over REST.
-const protocolVersion = "2025-11-25"
 
 // Offline decides as a dispatcher with this registry document would before a server that lists these tools. The revision may
 // be empty where the document has only one. Trust counts as if the manager had asked at this moment. The error says what
@@ -65,7 +62,7 @@ func Offline(doc *registry.Document, revision string, tools []byte, call Call, n
 		}
 	}
 	decision := engine.Evaluate(listing.View(catalogue), policy.Call{
-		Method: requests.MethodCallTool, ProtocolVersion: protocolVersion, Tool: call.Tool, Arguments: call.Arguments, Now: now,
+		Method: mcp.MethodCallTool, ProtocolVersion: mcp.LatestLegacy, Tool: call.Tool, Arguments: call.Arguments, Now: now, // as over REST
 	}, engine.Trusted(now, now))
 	return rest.NewEvaluation(call.Tool, decision, true), nil
 }

@@ -9,19 +9,9 @@ package features
 
 import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
-
-// The requests that a server may send to a client, up to revision 2025-11-25 by themselves and from 2026-07-28 on in a
-// result that asks for input.
-const (
-	Sampling    = "sampling/createMessage"
-	Elicitation = "elicitation/create"
-	Roots       = "roots/list"
-)
-
-// tasksExtension is the extension of revision 2026-07-28 by which a client takes tasks in place of results.
-const tasksExtension = "io.modelcontextprotocol/tasks"
 
 var emptyObject = []byte("{}")
 
@@ -42,8 +32,8 @@ func Strip(capabilities []byte, allowed registry.Client) []byte {
 		edits = append(edits, jsonrpc.Edit{Key: "elicitation", Raw: elicitation(raw, allowed)})
 	}
 	if raw, ok := jsonrpc.Member(capabilities, "extensions"); ok {
-		if _, tasks := jsonrpc.Member(raw, tasksExtension); tasks {
-			edits = append(edits, jsonrpc.Edit{Key: "extensions", Raw: jsonrpc.ReplaceMembers(raw, jsonrpc.Edit{Key: tasksExtension})})
+		if _, tasks := jsonrpc.Member(raw, mcp.ExtensionTasks); tasks {
+			edits = append(edits, jsonrpc.Edit{Key: "extensions", Raw: jsonrpc.ReplaceMembers(raw, jsonrpc.Edit{Key: mcp.ExtensionTasks})})
 		}
 	}
 	return jsonrpc.ReplaceMembers(capabilities, edits...)
@@ -111,16 +101,16 @@ const (
 )
 
 // Judge holds a question of a server to policy and to the client's capabilities. With Missing it gives the capabilities that
-// the question needs, a JSON object. A method that is none of the three above is denied.
+// the question needs, a JSON object. A method by which a server asks for nothing is denied.
 func Judge(allowed registry.Client, capabilities []byte, method string, params []byte) (Verdict, []byte) {
 	var wanted string
 	var permitted, offered bool
 	switch method {
-	case Sampling:
+	case mcp.MethodCreateMessage:
 		permitted, offered, wanted = judgeSampling(allowed, capabilities, params)
-	case Elicitation:
+	case mcp.MethodElicit:
 		permitted, offered, wanted = judgeElicitation(allowed, capabilities, params)
-	case Roots:
+	case mcp.MethodListRoots:
 		_, offered = jsonrpc.Member(capabilities, "roots")
 		permitted, wanted = allowed.Roots, `{"roots":{}}`
 	}
@@ -166,7 +156,7 @@ func Forward(server, method string, params []byte) []byte {
 		edits = append(edits, jsonrpc.Edit{Key: "task"})
 	}
 	raw, _ := jsonrpc.Member(params, "message")
-	if text, ok := jsonrpc.String(raw); ok && method == Elicitation {
+	if text, ok := jsonrpc.String(raw); ok && method == mcp.MethodElicit {
 		edits = append(edits, jsonrpc.Edit{Key: "message", Raw: jsonrpc.AppendString(nil, "["+server+"] "+text)})
 	}
 	if edits == nil {

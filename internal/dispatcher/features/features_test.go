@@ -46,18 +46,18 @@ func TestJudge(t *testing.T) {
 		want             Verdict
 		wantCapabilities string
 	}{
-		"a form":                                 {everything, client, Elicitation, `{"message":"a"}`, Allowed, ""},
-		"a form by name":                         {everything, client, Elicitation, `{"mode":"form"}`, Allowed, ""},
-		"a URL that the client does not open":    {everything, client, Elicitation, `{"mode":"url"}`, Missing, `{"elicitation":{"url":{}}}`},
-		"a URL that policy denies":               {registry.Client{ElicitationForm: true}, `{"elicitation":{"url":{}}}`, Elicitation, `{"mode":"url"}`, Denied, ""},
-		"a mode of another world":                {everything, `{"elicitation":{"form":{},"url":{}}}`, Elicitation, `{"mode":"voice"}`, Denied, ""},
-		"a mode that is no string":               {everything, client, Elicitation, `{"mode":7}`, Denied, ""},
-		"sampling":                               {everything, client, Sampling, `{}`, Allowed, ""},
-		"sampling with tools needs more":         {everything, client, Sampling, `{"tools":[]}`, Missing, `{"sampling":{"tools":{}}}`},
-		"sampling with tools that it has":        {everything, `{"sampling":{"tools":{}}}`, Sampling, `{"tools":[]}`, Allowed, ""},
-		"sampling with tools that policy denies": {registry.Client{Sampling: true}, `{"sampling":{"tools":{}}}`, Sampling, `{"tools":[]}`, Denied, ""},
-		"roots":                                  {everything, client, Roots, ``, Allowed, ""},
-		"a client without anything":              {everything, `{}`, Roots, ``, Missing, `{"roots":{}}`},
+		"a form":                                 {everything, client, "elicitation/create", `{"message":"a"}`, Allowed, ""},
+		"a form by name":                         {everything, client, "elicitation/create", `{"mode":"form"}`, Allowed, ""},
+		"a URL that the client does not open":    {everything, client, "elicitation/create", `{"mode":"url"}`, Missing, `{"elicitation":{"url":{}}}`},
+		"a URL that policy denies":               {registry.Client{ElicitationForm: true}, `{"elicitation":{"url":{}}}`, "elicitation/create", `{"mode":"url"}`, Denied, ""},
+		"a mode of another world":                {everything, `{"elicitation":{"form":{},"url":{}}}`, "elicitation/create", `{"mode":"voice"}`, Denied, ""},
+		"a mode that is no string":               {everything, client, "elicitation/create", `{"mode":7}`, Denied, ""},
+		"sampling":                               {everything, client, "sampling/createMessage", `{}`, Allowed, ""},
+		"sampling with tools needs more":         {everything, client, "sampling/createMessage", `{"tools":[]}`, Missing, `{"sampling":{"tools":{}}}`},
+		"sampling with tools that it has":        {everything, `{"sampling":{"tools":{}}}`, "sampling/createMessage", `{"tools":[]}`, Allowed, ""},
+		"sampling with tools that policy denies": {registry.Client{Sampling: true}, `{"sampling":{"tools":{}}}`, "sampling/createMessage", `{"tools":[]}`, Denied, ""},
+		"roots":                                  {everything, client, "roots/list", ``, Allowed, ""},
+		"a client without anything":              {everything, `{}`, "roots/list", ``, Missing, `{"roots":{}}`},
 		"a method that nobody knows":             {everything, client, "vendor/ask", `{}`, Denied, ""},
 	}
 	for name, tc := range cases {
@@ -75,10 +75,10 @@ func TestJudge(t *testing.T) {
 
 func TestForward(t *testing.T) {
 	cases := map[string]struct{ method, params, want string }{
-		"a person reads who asks":         {Elicitation, `{"message":"Your name?","requestedSchema":{}}`, `{"message":"[files] Your name?","requestedSchema":{}}`},
-		"a model's text stays":            {Sampling, `{"message":"x"}`, `{"message":"x"}`},
-		"no task is begun at the client":  {Sampling, `{"messages":[],"task":{"ttl":1}}`, `{"messages":[]}`},
-		"what is no text cannot be named": {Elicitation, `{"message":7}`, `{"message":7}`},
+		"a person reads who asks":         {"elicitation/create", `{"message":"Your name?","requestedSchema":{}}`, `{"message":"[files] Your name?","requestedSchema":{}}`},
+		"a model's text stays":            {"sampling/createMessage", `{"message":"x"}`, `{"message":"x"}`},
+		"no task is begun at the client":  {"sampling/createMessage", `{"messages":[],"task":{"ttl":1}}`, `{"messages":[]}`},
+		"what is no text cannot be named": {"elicitation/create", `{"message":7}`, `{"message":7}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

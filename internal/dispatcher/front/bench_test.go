@@ -50,7 +50,7 @@ func caller(tb testing.TB, change func(*registry.Document)) func() {
 	body := strings.NewReader("")
 	const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":3}}}`
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(text))
-	r.Header = headers(HeaderSession, id)
+	r.Header = headers(headerSession, id)
 	r.Body = io.NopCloser(body)
 	w := &discard{header: http.Header{}}
 	return func() {

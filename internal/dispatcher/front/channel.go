@@ -14,6 +14,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // channelSilence is how long a channel may be open before its first message.
@@ -161,7 +162,7 @@ func (c *channel) take(in *incoming) {
 		c.tasks.Add(1)
 	}
 	c.mu.Unlock()
-	switch in.modern = c.modern && in.Kind != jsonrpc.Response && in.MetaMember(metaVersion) != nil; {
+	switch in.modern = c.modern && in.Kind != jsonrpc.Response && in.MetaMember(mcp.MetaVersion) != nil; {
 	case over:
 	case in.modern && in.Kind == jsonrpc.Request:
 		c.takeModern(in)
@@ -169,7 +170,7 @@ func (c *channel) take(in *incoming) {
 		defer c.tasks.Done()
 		c.cancelModern(in)
 		c.h.modern(in)
-	case in.Kind == jsonrpc.Request && in.Method == "initialize":
+	case in.Kind == jsonrpc.Request && in.Method == mcp.MethodInitialize:
 		defer c.tasks.Done()
 		c.begin(in)
 	case s == nil:
@@ -218,7 +219,7 @@ func (c *channel) begin(in *incoming) {
 // early takes a message that comes before a session has begun.
 func (c *channel) early(in *incoming) {
 	switch {
-	case in.Kind == jsonrpc.Request && in.Method == "ping":
+	case in.Kind == jsonrpc.Request && in.Method == mcp.MethodPing:
 		c.h.sendResult(in, []byte("{}"))
 	default:
 		c.h.refuse(in, &policy.Refusal{Kind: policy.InvalidRequest, Stage: policy.StageParse, Reason: "SessionMissing",
@@ -258,7 +259,7 @@ func (c *channel) takeModern(in *incoming) {
 
 func (c *channel) cancelModern(in *incoming) {
 	id, ok := jsonrpc.ParseID(in.Param("requestId"))
-	if in.Method != "notifications/cancelled" || !ok {
+	if in.Method != mcp.NotifyCancelled || !ok {
 		return
 	}
 	c.mu.Lock()

@@ -29,8 +29,8 @@ func TestG43EveryMessageIsNamed(t *testing.T) {
 	f.server.Answer = talking
 	id := f.session()
 	url := f.live().URL
-	own := f.open(http.MethodGet, url, "", HeaderSession, id)
-	call := f.open(http.MethodPost, url, progressCall, HeaderSession, id)
+	own := f.open(http.MethodGet, url, "", headerSession, id)
+	call := f.open(http.MethodPost, url, progressCall, headerSession, id)
 	named := func(r *reader, until string) {
 		t.Helper()
 		name := ""
@@ -52,7 +52,7 @@ func TestG43EveryMessageIsNamed(t *testing.T) {
 		}
 	}
 	named(call, "elicitation/create")
-	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, HeaderSession, id)
+	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, headerSession, id)
 	named(call, `"id":1,"result"`)
 	f.handler.ToolsChanged()
 	named(own, "list_changed")
@@ -65,10 +65,10 @@ func TestG45AClientThatTakesJSONAlone(t *testing.T) {
 	f.server.Answer = talking
 	id := f.session()
 	url := f.live().URL
-	own := f.open(http.MethodGet, url, "", HeaderSession, id)
+	own := f.open(http.MethodGet, url, "", headerSession, id)
 	answered := make(chan string)
 	go func() {
-		w := f.post(echoCall, HeaderSession, id, "Accept", "application/json")
+		w := f.post(echoCall, headerSession, id, "Accept", "application/json")
 		answered <- w.Header().Get("Content-Type") + " " + w.Body.String()
 	}()
 	for _, want := range []string{`"data":"log"`, "elicitation/create"} {
@@ -76,7 +76,7 @@ func TestG45AClientThatTakesJSONAlone(t *testing.T) {
 			t.Errorf("the stream brought %q, want %s", got, want)
 		}
 	}
-	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, HeaderSession, id)
+	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, headerSession, id)
 	if got, want := <-answered, `application/json {"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"action":"accept"}}}`; got != want {
 		t.Errorf("answered %s, want %s", got, want)
 	}

@@ -25,16 +25,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-)
-
-// HeaderSession names the session that a request belongs to.
-const HeaderSession = "Mcp-Session-Id"
-
-// Header names of MCP (Transports, Streamable HTTP), in Go's canonical form.
-const (
-	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerLastID  = "Last-Event-ID"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // Connections give connections to the server by the ownership table of architecture.md.
@@ -131,7 +122,7 @@ func (h *Handler) SessionGone(w http.ResponseWriter, _ *http.Request) {
 
 // get opens the stream of a session for what the server sends on its own.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
-	if edge.Header(r.Header, headerVersion) == modernVersion {
+	if edge.Header(r.Header, mcp.HeaderVersion) == mcp.Modern {
 		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
@@ -151,7 +142,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 // Resumability and Redelivery).
 func (h *Handler) carry(s *session.Session, w http.ResponseWriter, r *http.Request) {
 	var carrier *stream.Carrier
-	if lastID := edge.Header(r.Header, headerLastID); lastID == "" {
+	if lastID := edge.Header(r.Header, mcp.HeaderLastEvent); lastID == "" {
 		carrier = s.Standalone()
 	} else {
 		var err error
@@ -167,7 +158,7 @@ func (h *Handler) carry(s *session.Session, w http.ResponseWriter, r *http.Reque
 
 // delete ends a session.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
-	if edge.Header(r.Header, headerVersion) == modernVersion {
+	if edge.Header(r.Header, mcp.HeaderVersion) == mcp.Modern {
 		h.notAllowed(w, r.Method, http.MethodPost)
 		return
 	}
@@ -183,7 +174,7 @@ func (h *Handler) sessionOf(w http.ResponseWriter, r *http.Request) *session.Ses
 		h.refuseHTTP(w, http.StatusBadRequest, refusal)
 		return nil
 	}
-	id := edge.Header(r.Header, HeaderSession)
+	id := edge.Header(r.Header, mcp.HeaderSession)
 	if id == "" {
 		h.refuseHTTP(w, http.StatusBadRequest, sessionMissing())
 		return nil
@@ -210,8 +201,8 @@ func (h *Handler) Drain() { h.sessions.Drain() }
 
 // ToolsChanged tells everyone that tools/list may answer otherwise now.
 func (h *Handler) ToolsChanged() {
-	h.sessions.Tell(jsonrpc.AppendNotification(nil, upstream.ToolsChanged, nil))
-	h.listeners.Tell(upstream.ToolsChanged)
+	h.sessions.Tell(jsonrpc.AppendNotification(nil, mcp.NotifyToolsChanged, nil))
+	h.listeners.Tell(mcp.NotifyToolsChanged)
 }
 
 // ListChanged tells those who have no connection of their own to the server that a list of it has changed: the method is

@@ -25,7 +25,7 @@ func FuzzPost(f *testing.F) {
 	id := fx.session()
 	f.Fuzz(func(t *testing.T, body string) {
 		before := len(fx.server.Received())
-		w := fx.post(body, HeaderSession, id, "Accept", "application/json")
+		w := fx.post(body, headerSession, id, "Accept", "application/json")
 		m, err := jsonrpc.Parse([]byte(body), jsonrpc.Limits{})
 		switch {
 		case err != nil && (w.Code != http.StatusBadRequest || len(fx.server.Received()) != before):

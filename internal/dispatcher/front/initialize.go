@@ -11,6 +11,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -21,11 +22,11 @@ func (h *Handler) initialize(in *incoming, on *stream.Stream) *session.Session {
 	wish, ok := jsonrpc.String(in.Param("protocolVersion"))
 	if !ok {
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "InvalidParams", Path: "/protocolVersion",
-			Message: "initialize needs protocolVersion, a string such as " + latestLegacy + "."})
+			Message: "initialize needs protocolVersion, a string such as " + mcp.LatestLegacy + "."})
 		return nil
 	}
-	if !slices.Contains(legacyVersions, wish) {
-		wish = latestLegacy
+	if !slices.Contains(mcp.Legacy, wish) {
+		wish = mcp.LatestLegacy
 	}
 	s, refusal := h.sessions.Begin(in.ctx, in.address, wish, session.ClientOf(in.Message, h.allowed()), on)
 	if refusal != nil {
@@ -34,7 +35,7 @@ func (h *Handler) initialize(in *incoming, on *stream.Stream) *session.Session {
 	}
 	s.Enter()
 	defer s.Leave()
-	in.reply.Header().Set(HeaderSession, s.ID)
+	in.reply.Header().Set(mcp.HeaderSession, s.ID)
 	h.sendResult(in, h.welcome(s))
 	return s
 }

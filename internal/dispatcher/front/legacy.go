@@ -16,53 +16,40 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-)
-
-// The revisions that are spoken with clients. Revisions are dates, so that their order is that of their names.
-const (
-	modernVersion = "2026-07-28"
-	latestLegacy  = "2025-11-25"
-	oldestLegacy  = "2024-11-05"
-	// assumedVersion is that of a client that sends no header and has no session (MCP, Protocol Version Header).
-	assumedVersion = "2025-03-26"
-)
-
-var (
-	legacyVersions    = []string{latestLegacy, "2025-06-18", assumedVersion, oldestLegacy}
-	supportedVersions = append([]string{modernVersion}, legacyVersions...)
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // checkVersionHeader refuses a version that nobody speaks. No header is fine: the session knows its version.
 func checkVersionHeader(r *http.Request) *policy.Refusal {
-	version := edge.Header(r.Header, headerVersion)
-	if version == "" || slices.Contains(legacyVersions, version) {
+	version := edge.Header(r.Header, mcp.HeaderVersion)
+	if version == "" || slices.Contains(mcp.Legacy, version) {
 		return nil
 	}
 	return unsupportedVersion(version)
 }
 
 func unsupportedVersion(version string) *policy.Refusal {
-	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: supportedVersions, Requested: version,
-		Message: fmt.Sprintf("Protocol version %q is not supported. Supported: %s.", version, strings.Join(supportedVersions, ", "))}
+	return &policy.Refusal{Kind: policy.UnsupportedVersion, Stage: policy.StageParse, Reason: "UnsupportedProtocolVersion", Supported: mcp.Revisions, Requested: version,
+		Message: fmt.Sprintf("Protocol version %q is not supported. Supported: %s.", version, strings.Join(mcp.Revisions, ", "))}
 }
 
 // legacy takes a message of a revision up to 2025-11-25.
 func (h *Handler) legacy(in *incoming) {
-	if in.Method == "initialize" && in.Kind == jsonrpc.Request {
+	if in.Method == mcp.MethodInitialize && in.Kind == jsonrpc.Request {
 		h.initialize(in, nil)
 		return
 	}
-	if in.header(headerVersion) == modernVersion && in.Kind != jsonrpc.Response {
+	if in.header(mcp.HeaderVersion) == mcp.Modern && in.Kind != jsonrpc.Response {
 		in.modern = true
 		h.refuse(in, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
-			Message: "A message of revision 2026-07-28 carries " + metaVersion + " in params._meta."})
+			Message: "A message of revision 2026-07-28 carries " + mcp.MetaVersion + " in params._meta."})
 		return
 	}
 	if refusal := checkVersionHeader(in.http); refusal != nil {
 		h.refuse(in, refusal)
 		return
 	}
-	id := in.header(HeaderSession)
+	id := in.header(mcp.HeaderSession)
 	if id == "" {
 		h.withoutSession(in)
 		return
@@ -94,7 +81,7 @@ func (h *Handler) within(s *session.Session, in *incoming) {
 
 // requestIn takes a request within a session.
 func (h *Handler) requestIn(s *session.Session, in *incoming) {
-	if in.Method == "ping" {
+	if in.Method == mcp.MethodPing {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
@@ -124,16 +111,16 @@ func (h *Handler) requestIn(s *session.Session, in *incoming) {
 // notificationIn takes a notification of the client. Those that nobody here knows are not passed on, like unknown methods.
 func (h *Handler) notificationIn(s *session.Session, in *incoming) {
 	switch in.Method {
-	case "notifications/initialized": // the server has had its own
-	case "notifications/cancelled":
+	case mcp.NotifyInitialized: // the server has had its own
+	case mcp.NotifyCancelled:
 		if id, ok := jsonrpc.ParseID(in.Param("requestId")); ok {
 			s.GiveUp(id)
 		}
-	case "notifications/roots/list_changed":
+	case mcp.NotifyRootsChanged:
 		if s.Can("roots") {
 			s.Notify(in.Method, requests.Forwardable(in.Message))
 		}
-	case "notifications/progress":
+	case mcp.NotifyProgress:
 		s.Notify(in.Method, requests.Forwardable(in.Message))
 	default:
 		if d := h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
@@ -156,17 +143,17 @@ func (h *Handler) withoutSession(in *incoming) {
 		return
 	case jsonrpc.Request:
 	}
-	if in.Method == "ping" {
+	if in.Method == mcp.MethodPing {
 		h.sendResult(in, []byte("{}"))
 		return
 	}
-	if in.Method == upstream.MethodSubscribe || in.Method == upstream.MethodUnsubscribe {
+	if in.Method == mcp.MethodSubscribe || in.Method == mcp.MethodUnsubscribe {
 		h.refuse(in, sessionMissing()) // nobody would be there to hear of it
 		return
 	}
-	version := in.header(headerVersion)
+	version := in.header(mcp.HeaderVersion)
 	if version == "" {
-		version = assumedVersion
+		version = mcp.Assumed
 	}
 	request, refusal := h.request(in, version, session.Client{})
 	if refusal != nil {
@@ -179,7 +166,7 @@ func (h *Handler) withoutSession(in *incoming) {
 
 // anonymous gives the source of a call without a session. Listing tools needs no connection at all.
 func (h *Handler) anonymous(method string) requests.Source {
-	if method == requests.MethodListTools {
+	if method == mcp.MethodListTools {
 		return nil
 	}
 	return anonymousSource{h.Connections}

@@ -27,15 +27,15 @@ func TestIdleSessionsEnd(t *testing.T) {
 		f := newFixture(t, nil) // sessions may be idle for 60 s
 		id := f.session()
 		time.Sleep(59 * time.Second) //nolint:forbidigo // the clock of the bubble
-		if w := f.post(echoCall, HeaderSession, id); w.Code != 200 {
+		if w := f.post(echoCall, headerSession, id); w.Code != 200 {
 			t.Fatalf("in use: %d %s", w.Code, w.Body)
 		}
 		time.Sleep(59 * time.Second) //nolint:forbidigo // the clock of the bubble
-		if w := f.post(echoCall, HeaderSession, id); w.Code != 200 {
+		if w := f.post(echoCall, headerSession, id); w.Code != 200 {
 			t.Fatalf("in use again: %d %s", w.Code, w.Body)
 		}
 		time.Sleep(61 * time.Second) //nolint:forbidigo // the clock of the bubble
-		if w := f.post(echoCall, HeaderSession, id); w.Code != 404 {
+		if w := f.post(echoCall, headerSession, id); w.Code != 404 {
 			t.Errorf("idle: %d, want 404", w.Code)
 		}
 		synctest.Wait()
@@ -54,12 +54,12 @@ func TestG47AnOpenStreamKeepsTheSession(t *testing.T) {
 		id := f.session()
 		ctx, cancel := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/mcp", nil)
-		r.Header = headers(HeaderSession, id)
+		r.Header = headers(headerSession, id)
 		w := newRecorder()
 		done := make(chan struct{})
 		go func() { defer close(done); f.handler.ServeHTTP(w, r) }()
 		time.Sleep(10 * time.Minute) //nolint:forbidigo // the clock of the bubble
-		if w := f.post(echoCall, HeaderSession, id); w.Code != 200 {
+		if w := f.post(echoCall, headerSession, id); w.Code != 200 {
 			t.Errorf("after ten silent minutes: %d", w.Code)
 		}
 		cancel()
@@ -79,11 +79,11 @@ func TestALongCallIsKeptAlive(t *testing.T) {
 			return upstream.Reply{Result: []byte(`{"content":[]}`)}, nil
 		}
 		id := f.session()
-		w := f.post(echoCall, HeaderSession, id)
+		w := f.post(echoCall, headerSession, id)
 		if !strings.Contains(w.Body.String(), ": keep-alive\n\n") || !strings.HasSuffix(w.Body.String(), `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`+"\n\n") {
 			t.Errorf("got %q", w.Body)
 		}
-		w = f.post(echoCall, HeaderSession, id, "Accept", "application/json")
+		w = f.post(echoCall, headerSession, id, "Accept", "application/json")
 		if w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}` {
 			t.Errorf("a client that takes JSON only got %q", w.Body)
 		}
@@ -98,7 +98,7 @@ func TestTimeout(t *testing.T) {
 			return upstream.Reply{}, context.Cause(ctx)
 		}
 		start := time.Now()
-		w := f.post(echoCall, HeaderSession, f.session(), "Accept", "application/json")
+		w := f.post(echoCall, headerSession, f.session(), "Accept", "application/json")
 		if !strings.Contains(w.Body.String(), `"code":-31013`) || w.Code != 200 || time.Since(start) != 30*time.Second {
 			t.Errorf("after %v: %d %s", time.Since(start), w.Code, w.Body)
 		}
@@ -122,9 +122,9 @@ func TestAPersonsTimeDoesNotCount(t *testing.T) {
 		}
 		id := f.session()
 		time.AfterFunc(5*time.Minute, func() {
-			f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, HeaderSession, id)
+			f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"action":"accept"}}`, headerSession, id)
 		})
-		w := f.post(echoCall, HeaderSession, id)
+		w := f.post(echoCall, headerSession, id)
 		if !strings.Contains(w.Body.String(), `"structuredContent":{"action":"accept"}`) {
 			t.Errorf("got %s", w.Body)
 		}
@@ -145,11 +145,11 @@ func TestG73ADeadChild(t *testing.T) {
 		return upstream.Reply{}, context.Cause(ctx)
 	}
 	id := f.session()
-	w := f.post(echoCall, HeaderSession, id)
+	w := f.post(echoCall, headerSession, id)
 	if !strings.Contains(w.Body.String(), `"code":-31012`) || w.Code != 200 {
 		t.Errorf("during the call: %d %s", w.Code, w.Body)
 	}
-	eventually(t, func() bool { return f.post(echoCall, HeaderSession, id).Code == 404 })
+	eventually(t, func() bool { return f.post(echoCall, headerSession, id).Code == 404 })
 }
 
 // G-54: an error of the tool, or of the server, is 200 with a body.
@@ -158,7 +158,7 @@ func TestG54ServerErrorsAre200(t *testing.T) {
 	f.server.Answer = func(context.Context, *dispatchertest.Conn, upstream.Call) (upstream.Reply, error) {
 		return upstream.Reply{Error: rpcError(-32603, "boom", `{"a":1}`)}, nil
 	}
-	w := f.post(echoCall, HeaderSession, f.session())
+	w := f.post(echoCall, headerSession, f.session())
 	if w.Code != 200 || w.Body.String() != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -167,7 +167,7 @@ func TestG54ServerErrorsAre200(t *testing.T) {
 // G-108: a denial is recorded as one.
 func TestG108DenialsAreRecordedAsRejected(t *testing.T) {
 	f := newFixture(t, nil)
-	f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"/"}}}`, HeaderSession, f.session())
+	f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"/"}}}`, headerSession, f.session())
 	if got := f.audit.String(); !strings.Contains(got, `"outcome":"rejected"`) || strings.Contains(got, `"outcome":"success"`) {
 		t.Errorf("audit %s", got)
 	}
@@ -182,7 +182,7 @@ func TestG21AnswersFindTheirSession(t *testing.T) {
 		for m := range 10 {
 			all.Go(func() {
 				call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%d/%d"}}}`, m, n, m)
-				w := f.post(call, HeaderSession, id)
+				w := f.post(call, headerSession, id)
 				if want := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"name":"echo","arguments":{"text":"%d/%d"}}}}`, m, n, m); w.Body.String() != want {
 					t.Errorf("got %s, want %s", w.Body, want)
 				}
@@ -203,9 +203,9 @@ func TestAnIDInUseIsRefused(t *testing.T) {
 	}
 	id := f.session()
 	done := make(chan struct{})
-	go func() { defer close(done); f.post(echoCall, HeaderSession, id) }()
+	go func() { defer close(done); f.post(echoCall, headerSession, id) }()
 	<-began
-	if w := f.post(echoCall, HeaderSession, id); w.Code != 400 || !strings.Contains(w.Body.String(), "IDInUse") {
+	if w := f.post(echoCall, headerSession, id); w.Code != 400 || !strings.Contains(w.Body.String(), "IDInUse") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	close(release)
@@ -259,12 +259,12 @@ func TestG13TheListIsFilteredInEveryForm(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Gating.HideBlocked = true })
 	id := f.session()
 	for _, accept := range []string{"application/json", "text/event-stream", "*/*"} {
-		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, HeaderSession, id, "Accept", accept)
+		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headerSession, id, "Accept", accept)
 		if got := w.Body.String(); !strings.Contains(got, `"echo"`) || strings.Contains(got, `"remove"`) {
 			t.Errorf("%s: %s", accept, got)
 		}
 	}
-	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"/"}}}`, HeaderSession, id)
+	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":{"path":"/"}}}`, headerSession, id)
 	if !strings.Contains(w.Body.String(), `"isError":true`) || f.server.Received() != "" {
 		t.Errorf("the hidden tool: %s; the server received %q", w.Body, f.server.Received())
 	}
@@ -313,11 +313,11 @@ func TestDrain(t *testing.T) {
 	if w := f.post(initializeBody); !strings.Contains(w.Body.String(), `"reason":"Draining"`) {
 		t.Errorf("a new session while draining: %d %s", w.Code, w.Body)
 	}
-	if w := f.post(echoCall, HeaderSession, id); w.Code != 200 {
+	if w := f.post(echoCall, headerSession, id); w.Code != 200 {
 		t.Errorf("a call while draining: %d %s", w.Code, w.Body)
 	}
 	<-f.pipe.Flight().Close()
-	if w := f.post(echoCall, HeaderSession, id); w.Code != 404 {
+	if w := f.post(echoCall, headerSession, id); w.Code != 404 {
 		t.Errorf("a call of a session after the drain: %d %s, want 404", w.Code, w.Body)
 	}
 	if w := f.post(echoCall); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"reason":"Draining"`) {
@@ -334,7 +334,7 @@ func TestWhatComesEarlyWaits(t *testing.T) {
 	answered := make(chan upstream.Reply, 1)
 	go func() { answered <- conn.Handler.HandleRequest(t.Context(), upstream.Event{Method: "roots/list"}) }()
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, live.URL+"/mcp", nil)
-	r.Header = headers(HeaderSession, id)
+	r.Header = headers(headerSession, id)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -349,7 +349,7 @@ func TestWhatComesEarlyWaits(t *testing.T) {
 			break
 		}
 	}
-	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"roots":[]}}`, HeaderSession, id)
+	f.post(`{"jsonrpc":"2.0","id":"toolgate-1","result":{"roots":[]}}`, headerSession, id)
 	if reply := <-answered; string(reply.Result) != `{"roots":[]}` {
 		t.Errorf("answered %+v", reply)
 	}

@@ -14,6 +14,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // listen opens a subscription (MCP 2026-07-28, Subscriptions): an answer that goes on until the client closes it. It counts
@@ -68,15 +69,15 @@ func (h *Handler) subscribe(ctx context.Context, in *incoming, l *subscription.L
 	if len(uris) == 0 {
 		return nil, nil, func() {}, nil
 	}
-	info := slices.Clone(in.MetaMember(metaClientInfo))
-	conn, release, err := h.Connections.Session(ctx, upstream.Hello{ProtocolVersion: latestLegacy, Capabilities: emptyObject, ClientInfo: info}, l)
+	info := slices.Clone(in.MetaMember(mcp.MetaClientInfo))
+	conn, release, err := h.Connections.Session(ctx, upstream.Hello{ProtocolVersion: mcp.LatestLegacy, Capabilities: emptyObject, ClientInfo: info}, l)
 	if err != nil {
 		return nil, nil, nil, pipeline.TransportRefusal(err, "")
 	}
 	claimed, label := requests.ClaimedClient(info)
 	for _, uri := range uris {
 		answer := h.Pipeline.Do(ctx, &requests.Request{
-			Call:   policy.Call{Method: upstream.MethodSubscribe, URI: uri, ProtocolVersion: modernVersion, Client: claimed},
+			Call:   policy.Call{Method: mcp.MethodSubscribe, URI: uri, ProtocolVersion: mcp.Modern, Client: claimed},
 			Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'),
 			Caller: requests.Caller{Address: in.address, Client: label}, Trace: requests.NewTrace(""), Source: held{conn},
 		})

@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/dispatchertest"
-	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
@@ -26,7 +25,7 @@ func listenBody(filter string) string {
 		`"io.modelcontextprotocol/clientCapabilities":{}},"notifications":` + filter + `}}`
 }
 
-var listenHeaders = []string{headerVersion, modernVersion, headerMethod, subscription.Method}
+var listenHeaders = []string{headerVersion, modernVersion, headerMethod, "subscriptions/listen"}
 
 // telling is a fixture whose server declares all that can be listened to, and lets clients subscribe to all but file:///no.
 func telling(t *testing.T, change func(*registry.Document)) *fixture {
@@ -62,10 +61,10 @@ func TestListen(t *testing.T) {
 	}
 	read(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + subscriptionMeta +
 		`,"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///a","file:///dir/"]}}}`)
-	f.handler.ListChanged(upstream.PromptsChanged) // is not listened to
+	f.handler.ListChanged("notifications/prompts/list_changed") // is not listened to
 	f.handler.ToolsChanged()
 	read(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{` + subscriptionMeta + `}}`)
-	f.handler.ListChanged(upstream.ResourcesChanged)
+	f.handler.ListChanged("notifications/resources/list_changed")
 	read(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{` + subscriptionMeta + `}}`)
 	handler := f.server.Conns()[0].Handler
 	tell := func(method, params string) {
@@ -158,7 +157,7 @@ func TestListenIsRefused(t *testing.T) {
 		})
 	}
 	f := telling(t, nil)
-	if w := f.post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`, HeaderSession, f.session()); !strings.Contains(w.Body.String(), "-32601") {
+	if w := f.post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`, headerSession, f.session()); !strings.Contains(w.Body.String(), "-32601") {
 		t.Errorf("in a session: %s", w.Body)
 	}
 	if w := f.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:b"}}`); !strings.Contains(w.Body.String(), "SessionMissing") {
@@ -210,10 +209,10 @@ func TestSDKClientListens(t *testing.T) {
 	}
 	f.handler.ToolsChanged()
 	next("tools")
-	f.handler.ListChanged(upstream.PromptsChanged)
+	f.handler.ListChanged("notifications/prompts/list_changed")
 	next("prompts")
-	f.handler.ListChanged(upstream.ResourcesChanged)
+	f.handler.ListChanged("notifications/resources/list_changed")
 	next("resources")
-	f.server.Conns()[0].Handler.HandleNotification(upstream.Event{Method: upstream.ResourceUpdated, Params: []byte(`{"uri":"file:///a"}`)})
+	f.server.Conns()[0].Handler.HandleNotification(upstream.Event{Method: "notifications/resources/updated", Params: []byte(`{"uri":"file:///a"}`)})
 	next("file:///a")
 }

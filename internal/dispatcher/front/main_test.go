@@ -24,6 +24,15 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
+// The protocol as clients spell it.
+const (
+	modernVersion = "2026-07-28"
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "MCP-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerLastID  = "Last-Event-ID"
+)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fixture is a handler in front of a server in memory.
@@ -91,7 +100,7 @@ const initializeBody = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
 func (f *fixture) session() string {
 	f.t.Helper()
 	w := f.post(initializeBody)
-	id := w.Header().Get(HeaderSession)
+	id := w.Header().Get(headerSession)
 	if w.Code != http.StatusOK || id == "" {
 		f.t.Fatalf("initialize: %d %s", w.Code, w.Body)
 	}

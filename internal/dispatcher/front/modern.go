@@ -16,16 +16,9 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/session"
-	"toolgate.dev/toolgate/internal/dispatcher/subscription"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-)
-
-// The keys of _meta that a modern request must or may carry (MCP 2026-07-28, Base Protocol).
-const (
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // listTTL is how long a client may keep a list: policy can change it at any moment, and not every client listens.
@@ -37,12 +30,12 @@ const upstreamNone upstream.Era = ""
 // modernMethods are the requests of revision 2026-07-28 that are served, beside subscriptions/listen. ping, logging/setLevel
 // and resources/subscribe are no longer part of it.
 var modernMethods = []string{
-	"server/discover", requests.MethodListTools, requests.MethodCallTool, "resources/list", "resources/templates/list",
-	"resources/read", "prompts/list", "prompts/get", "completion/complete",
+	mcp.MethodDiscover, mcp.MethodListTools, mcp.MethodCallTool, mcp.MethodListResources, mcp.MethodListTemplates,
+	mcp.MethodReadResource, mcp.MethodListPrompts, mcp.MethodGetPrompt, mcp.MethodComplete,
 }
 
 // cacheable are the methods whose results carry cache hints.
-var cacheable = []string{"server/discover", requests.MethodListTools, "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+var cacheable = []string{mcp.MethodDiscover, mcp.MethodListTools, mcp.MethodListResources, mcp.MethodListTemplates, mcp.MethodReadResource, mcp.MethodListPrompts}
 
 // modern takes a message of revision 2026-07-28. A session id on it is ignored, and a client that goes away has cancelled it.
 func (h *Handler) modern(in *incoming) {
@@ -54,11 +47,11 @@ func (h *Handler) modern(in *incoming) {
 		in.reply.Accepted()
 		return
 	}
-	if in.Method == "server/discover" {
+	if in.Method == mcp.MethodDiscover {
 		h.discover(in)
 		return
 	}
-	if in.Method == subscription.Method {
+	if in.Method == mcp.MethodListen {
 		h.listen(in)
 		return
 	}
@@ -66,7 +59,7 @@ func (h *Handler) modern(in *incoming) {
 		h.refuse(in, refusal)
 		return
 	}
-	request, refusal := h.request(in, modernVersion, session.NewClient(in.MetaMember(metaCapabilities), in.MetaMember(metaClientInfo), h.allowed()))
+	request, refusal := h.request(in, mcp.Modern, session.NewClient(in.MetaMember(mcp.MetaCapabilities), in.MetaMember(mcp.MetaClientInfo), h.allowed()))
 	if refusal == nil && in.http != nil {
 		refusal = h.checkMirrors(in, request.Call)
 	}
@@ -86,7 +79,7 @@ func (h *Handler) modern(in *incoming) {
 func (h *Handler) checkMirrors(in *incoming, call policy.Call) *policy.Refusal {
 	refusal := mirror.CheckName(in.http.Header, in.Message)
 	catalogue := h.Pipeline.Discovery.Catalogue()
-	if refusal != nil || in.Method != requests.MethodCallTool || catalogue == nil {
+	if refusal != nil || in.Method != mcp.MethodCallTool || catalogue == nil {
 		return refusal
 	}
 	tool, err := listing.View(catalogue).Lookup(call.Tool)
@@ -106,22 +99,22 @@ func givenUpWith(of context.Context) (context.Context, func()) {
 // checkModern holds a message to what every modern one must have: the version in header and body alike, one that is
 // spoken, the method in its header, and the client's capabilities.
 func (h *Handler) checkModern(in *incoming) *policy.Refusal {
-	version, _ := jsonrpc.String(in.MetaMember(metaVersion))
-	if in.MetaMember(metaVersion) == nil { // a notification without _meta
-		version = modernVersion
+	version, _ := jsonrpc.String(in.MetaMember(mcp.MetaVersion))
+	if in.MetaMember(mcp.MetaVersion) == nil { // a notification without _meta
+		version = mcp.Modern
 	}
-	if header := in.header(headerVersion); in.http != nil && header != version {
-		return mirror.Mismatch("MCP-Protocol-Version", header, version)
+	if header := in.header(mcp.HeaderVersion); in.http != nil && header != version {
+		return mirror.Mismatch(mcp.HeaderVersionText, header, version)
 	}
-	if version != modernVersion {
+	if version != mcp.Modern {
 		return unsupportedVersion(version)
 	}
-	if header := in.header(headerMethod); in.http != nil && header != in.Method {
-		return mirror.Mismatch("Mcp-Method", header, in.Method)
+	if header := in.header(mcp.HeaderMethod); in.http != nil && header != in.Method {
+		return mirror.Mismatch(mcp.HeaderMethod, header, in.Method)
 	}
-	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(metaCapabilities)) {
+	if in.Kind == jsonrpc.Request && !jsonrpc.IsObject(in.MetaMember(mcp.MetaCapabilities)) {
 		return &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "MetaMissing", Path: "/_meta",
-			Message: "params._meta needs " + metaCapabilities + ", an object, which may be empty."}
+			Message: "params._meta needs " + mcp.MetaCapabilities + ", an object, which may be empty."}
 	}
 	return nil
 }
@@ -134,7 +127,7 @@ func (h *Handler) checkModernMethod(method string) *policy.Refusal {
 		return nil
 	}
 	return &policy.Refusal{Kind: policy.MethodNotFound, Stage: policy.StageMethod, Reason: "UnknownMethod",
-		Message: fmt.Sprintf("Method %q is not served here in revision %s.", method, modernVersion)}
+		Message: fmt.Sprintf("Method %q is not served here in revision %s.", method, mcp.Modern)}
 }
 
 // discover answers from what the server said of itself, whatever its own era.
@@ -149,7 +142,7 @@ func (h *Handler) discover(in *incoming) {
 		return
 	}
 	out := []byte(`{"supportedVersions":[`)
-	for i, v := range supportedVersions {
+	for i, v := range mcp.Revisions {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -159,7 +152,7 @@ func (h *Handler) discover(in *incoming) {
 	if info.Instructions != nil {
 		out = append(append(out, `,"instructions":`...), info.Instructions...)
 	}
-	out = append(append(out, `,"_meta":{"`+metaServerInfo+`":`...), orUnknown(info.ServerInfo)...)
+	out = append(append(out, `,"_meta":{"`+mcp.MetaServerInfo+`":`...), orUnknown(info.ServerInfo)...)
 	h.sendResult(in, h.shaped(in, upstreamNone, append(out, "}}"...)))
 }
 

@@ -96,7 +96,7 @@ func TestUnfinishedResultsAreRefused(t *testing.T) {
 		f.server.Answer = func(context.Context, *dispatchertest.Conn, upstream.Call) (upstream.Reply, error) {
 			return upstream.Reply{Result: []byte(result)}, nil
 		}
-		if w := f.post(echoCall, HeaderSession, id); !strings.Contains(w.Body.String(), want) {
+		if w := f.post(echoCall, headerSession, id); !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %s, want %s", result, w.Body, want)
 		}
 	}
@@ -105,9 +105,9 @@ func TestUnfinishedResultsAreRefused(t *testing.T) {
 func TestPassthrough(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Passthrough = []string{"notifications/vendor", "vendor/ask"} })
 	id := f.session()
-	f.post(`{"jsonrpc":"2.0","id":1,"method":"vendor/ask","params":{ "a":1}}`, HeaderSession, id)
-	f.post(`{"jsonrpc":"2.0","method":"notifications/vendor","params":{"b": 2}}`, HeaderSession, id)
-	f.post(`{"jsonrpc":"2.0","id":2,"method":"vendor/other"}`, HeaderSession, id)
+	f.post(`{"jsonrpc":"2.0","id":1,"method":"vendor/ask","params":{ "a":1}}`, headerSession, id)
+	f.post(`{"jsonrpc":"2.0","method":"notifications/vendor","params":{"b": 2}}`, headerSession, id)
+	f.post(`{"jsonrpc":"2.0","id":2,"method":"vendor/other"}`, headerSession, id)
 	f.modernCall("vendor/ask", "", `"c":3,`)
 	want := "vendor/ask{ \"a\":1}\nnotifications/vendor{\"b\": 2}\nvendor/ask{\"c\":3}\n"
 	if got := f.server.Received(); got != want {
@@ -121,11 +121,11 @@ func TestPassthroughLiftsNothing(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Passthrough, d.Policy.Expose.Resources = known, false })
 	id := f.session()
 	for _, method := range known {
-		f.post(`{"jsonrpc":"2.0","method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, HeaderSession, id)
+		f.post(`{"jsonrpc":"2.0","method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, headerSession, id)
 	}
 	for _, method := range known {
 		if method != "initialize" {
-			f.post(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, HeaderSession, id)
+			f.post(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"name":"remove","uri":"a:b","arguments":{"path":"/"}}}`, headerSession, id)
 		}
 		if method != "server/discover" {
 			f.modernCall(method, "", `"a":1,`)
@@ -148,14 +148,14 @@ func TestRepeatedHeadersAreRefused(t *testing.T) {
 		"the method":                    {modern, headerMethod, "tools/list", http.StatusBadRequest},
 		"the name":                      {modern, "Mcp-Name", "remove", http.StatusBadRequest},
 		"the version of a session":      {echoCall, headerVersion, "2026-07-28", http.StatusBadRequest},
-		"the session":                   {echoCall, HeaderSession, "another", http.StatusNotFound},
+		"the session":                   {echoCall, headerSession, "another", http.StatusNotFound},
 		"the media type":                {echoCall, "Content-Type", "text/plain", http.StatusUnsupportedMediaType},
 		"an encoding after none at all": {echoCall, "Content-Encoding", "gzip", http.StatusUnsupportedMediaType},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, nil)
-			h := headers(headerVersion, "2025-11-25", HeaderSession, f.session(), "Content-Encoding", "identity")
+			h := headers(headerVersion, "2025-11-25", headerSession, f.session(), "Content-Encoding", "identity")
 			if tc.body == modern {
 				h = headers(headerVersion, modernVersion, headerMethod, "tools/call", "Mcp-Name", "echo")
 			}
@@ -181,9 +181,9 @@ func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
 	}
 	id := f.session()
 	answered := make(chan string)
-	go func() { answered <- f.post(echoCall, HeaderSession, id).Body.String() }()
+	go func() { answered <- f.post(echoCall, headerSession, id).Body.String() }()
 	<-began
-	if w := f.send(http.MethodDelete, headers(HeaderSession, id), ""); w.Code != http.StatusNoContent {
+	if w := f.send(http.MethodDelete, headers(headerSession, id), ""); w.Code != http.StatusNoContent {
 		t.Errorf("DELETE: %d", w.Code)
 	}
 	if got := <-answered; got != "" {

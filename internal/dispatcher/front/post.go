@@ -23,10 +23,8 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/session"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
-
-// metaVersion is the key of _meta that makes a message modern.
-const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // reply is where the answer to one message goes: the response of the HTTP request that brought it, or the connection that it
 // came on.
@@ -118,10 +116,10 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 // isModern says whether a message is of revision 2026-07-28: its _meta says so. A notification needs none, and there the header
 // does: some clients tell of a cancellation, beside leaving.
 func isModern(in *incoming) bool {
-	if in.MetaMember(metaVersion) != nil {
+	if in.MetaMember(mcp.MetaVersion) != nil {
 		return in.Kind != jsonrpc.Response
 	}
-	return in.Kind == jsonrpc.Notification && in.header(headerVersion) == modernVersion
+	return in.Kind == jsonrpc.Notification && in.header(mcp.HeaderVersion) == mcp.Modern
 }
 
 // handedOver hands a request that continues another over to the replica that gave out its requestState.
@@ -225,10 +223,10 @@ func (h *Handler) request(in *incoming, version string, c session.Client) (*requ
 		Client: requests.Client{Capabilities: c.Capabilities, Info: c.Info, Form: c.Form},
 	}
 	request.Trace.Ambient = in.header("Traceparent")
-	if in.Method == requests.MethodListTools {
+	if in.Method == mcp.MethodListTools {
 		request.Cursor = in.Param("cursor")
 	}
-	if token := in.MetaMember("progressToken"); token != nil {
+	if token := in.MetaMember(mcp.ProgressToken); token != nil {
 		if !isProgressToken(token) && refusal == nil {
 			refusal = &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageParse, Reason: "InvalidParams", Path: "/_meta/progressToken",
 				Message: "progressToken must be a string or a number."}
@@ -246,8 +244,8 @@ func isProgressToken(raw []byte) bool {
 // progressTo passes the server's progress on under the client's own token.
 func (h *Handler) progressTo(r reply, token []byte) func([]byte) {
 	return func(params []byte) {
-		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "progressToken", Raw: token})
-		if !r.Event(jsonrpc.AppendNotification(nil, "notifications/progress", params)) {
+		params = jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: mcp.ProgressToken, Raw: token})
+		if !r.Event(jsonrpc.AppendNotification(nil, mcp.NotifyProgress, params)) {
 			h.Metrics.Dropped("progress")
 		}
 	}

@@ -71,8 +71,8 @@ func TestACallOutlivesItsConnection(t *testing.T) {
 				return upstream.Reply{Result: []byte(`{"content":[]}`)}, ctx.Err()
 			}
 			url := f.live().URL
-			session := f.post(strings.Replace(initializeBody, "2025-11-25", version, 1)).Header().Get(HeaderSession)
-			broken := f.open(http.MethodPost, url, progressCall, HeaderSession, session)
+			session := f.post(strings.Replace(initializeBody, "2025-11-25", version, 1)).Header().Get(headerSession)
+			broken := f.open(http.MethodPost, url, progressCall, headerSession, session)
 			id, data := broken.next()
 			if primed := data == "" && id != ""; primed != (version == "2025-11-25") {
 				t.Errorf("the first event is %q %q", id, data)
@@ -84,11 +84,11 @@ func TestACallOutlivesItsConnection(t *testing.T) {
 			}
 			broken.breakOff()
 			close(release)
-			if w := f.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, HeaderSession, session); w.Code != 200 {
+			if w := f.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, headerSession, session); w.Code != 200 {
 				t.Errorf("the session after a broken connection: %d", w.Code)
 			}
-			own := f.open(http.MethodGet, url, "", HeaderSession, session)
-			resumed := f.open(http.MethodGet, url, "", HeaderSession, session, headerLastID, id)
+			own := f.open(http.MethodGet, url, "", headerSession, session)
+			resumed := f.open(http.MethodGet, url, "", headerSession, session, headerLastID, id)
 			seen := map[string]bool{id: true}
 			for _, want := range []string{`"progress":2`, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, ""} {
 				id, data := resumed.next()
@@ -122,7 +122,7 @@ func TestTheOwnStreamIsResumed(t *testing.T) {
 		handler.HandleNotification(upstream.Event{Method: "notifications/message", Params: []byte(`{"data":"` + text + `"}`)})
 	}
 	log("one")
-	own := f.open(http.MethodGet, url, "", HeaderSession, session)
+	own := f.open(http.MethodGet, url, "", headerSession, session)
 	prime, _ := own.next()
 	first, data := own.next()
 	if !strings.Contains(data, "one") {
@@ -131,7 +131,7 @@ func TestTheOwnStreamIsResumed(t *testing.T) {
 	own.breakOff()
 	log("two")
 	for lastID, want := range map[string][]string{first: {"two"}, prime: {"one", "two"}} {
-		again := f.open(http.MethodGet, url, "", HeaderSession, session, headerLastID, lastID)
+		again := f.open(http.MethodGet, url, "", headerSession, session, headerLastID, lastID)
 		for _, text := range want {
 			if _, data := again.next(); !strings.Contains(data, text) {
 				t.Errorf("after %s: %q, want %s", lastID, data, text)
@@ -140,7 +140,7 @@ func TestTheOwnStreamIsResumed(t *testing.T) {
 		again.breakOff()
 	}
 	for _, lastID := range []string{"nonsense", "7-1", "0-99", first + "9"} {
-		w := f.send(http.MethodGet, headers(HeaderSession, session, headerLastID, lastID), "")
+		w := f.send(http.MethodGet, headers(headerSession, session, headerLastID, lastID), "")
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"reason":"EventUnknown"`) {
 			t.Errorf("%s: %d %s", lastID, w.Code, w.Body)
 		}
@@ -158,7 +158,7 @@ func TestASlowAnswerIsAnnounced(t *testing.T) {
 		id := f.session()
 		ctx, cancel := context.WithCancel(t.Context())
 		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/mcp", strings.NewReader(echoCall))
-		r.Header = headers(HeaderSession, id)
+		r.Header = headers(headerSession, id)
 		w := newRecorder()
 		done := make(chan struct{})
 		go func() { defer close(done); f.handler.ServeHTTP(w, r) }()
@@ -168,7 +168,7 @@ func TestASlowAnswerIsAnnounced(t *testing.T) {
 		}
 		cancel()
 		<-done
-		resumed := f.send(http.MethodGet, headers(HeaderSession, id, headerLastID, "1-0-1"), "")
+		resumed := f.send(http.MethodGet, headers(headerSession, id, headerLastID, "1-0-1"), "")
 		if got := resumed.Body.String(); !strings.HasSuffix(got, "data: "+`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`+"\n\n") {
 			t.Errorf("resumed: %d %q", resumed.Code, got)
 		}

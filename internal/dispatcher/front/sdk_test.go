@@ -142,7 +142,7 @@ func TestG84Progress(t *testing.T) {
 			return upstream.Reply{Result: []byte(`{"content":[]}`)}, nil
 		}
 		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"_meta":{"progressToken":`+token+`}}}`,
-			HeaderSession, f.session())
+			headerSession, f.session())
 		events := strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n")
 		if len(events) != 102 || w.Header().Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%d events, %v", len(events), w.Header())

@@ -58,7 +58,7 @@ func (p *player) exchange(request, answer *txtar.File) {
 		header.Add(name, strings.TrimSpace(value))
 	}
 	w := p.send(request.Name, header, strings.TrimSuffix(body, "\n"))
-	if id := w.Header().Get(HeaderSession); id != "" {
+	if id := w.Header().Get(headerSession); id != "" {
 		p.sessionID = id
 	}
 	// Only the headers that the transcript names are looked at.

@@ -152,7 +152,7 @@ func TestWebSocketSubscription(t *testing.T) {
 	s := f.socket(f.liveWebSocket())
 	s.say(listenBody(`{"toolsListChanged":true}`))
 	s.hear("acknowledged")
-	f.handler.ListChanged(upstream.ToolsChanged)
+	f.handler.ListChanged("notifications/tools/list_changed")
 	s.hear(subscriptionMeta)
 	s.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l1","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	eventually(t, func() bool { return f.handler.Listeners() == 0 })

@@ -3,31 +3,45 @@
 
 package metrics
 
+import (
+	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
+)
+
 // Other stands for a method, a tool or a protocol version that is not known.
 const Other = "_other"
 
 // methods are those of the MCP revisions up to 2026-07-28; anything else would let a client invent labels.
 var methods = map[string]bool{
-	"initialize": true, "ping": true, "server/discover": true, "subscriptions/listen": true,
-	"tools/list": true, "tools/call": true,
-	"resources/list": true, "resources/read": true, "resources/templates/list": true,
-	"resources/subscribe": true, "resources/unsubscribe": true,
-	"prompts/list": true, "prompts/get": true, "completion/complete": true, "logging/setLevel": true,
-	"sampling/createMessage": true, "elicitation/create": true, "roots/list": true,
-	"tasks/get": true, "tasks/list": true, "tasks/result": true, "tasks/cancel": true, "tasks/update": true,
-	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true,
-	"notifications/message": true, "notifications/roots/list_changed": true, "notifications/tools/list_changed": true,
-	"notifications/prompts/list_changed": true, "notifications/resources/list_changed": true, "notifications/resources/updated": true,
+	mcp.MethodInitialize: true, mcp.MethodPing: true, mcp.MethodDiscover: true, mcp.MethodListen: true,
+	mcp.MethodListTools: true, mcp.MethodCallTool: true,
+	mcp.MethodListResources: true, mcp.MethodReadResource: true, mcp.MethodListTemplates: true,
+	mcp.MethodSubscribe: true, mcp.MethodUnsubscribe: true,
+	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true, mcp.MethodSetLogLevel: true,
+	mcp.MethodCreateMessage: true, mcp.MethodElicit: true, mcp.MethodListRoots: true,
+	mcp.MethodGetTask: true, mcp.MethodListTasks: true, mcp.MethodTaskResult: true, mcp.MethodCancelTask: true, mcp.MethodUpdateTask: true,
+	mcp.NotifyInitialized: true, mcp.NotifyCancelled: true, mcp.NotifyProgress: true,
+	mcp.NotifyLog: true, mcp.NotifyRootsChanged: true, mcp.NotifyToolsChanged: true,
+	mcp.NotifyPromptsChanged: true, mcp.NotifyResourcesChanged: true, mcp.NotifyResourceUpdated: true,
 }
 
 // versions are the revisions of MCP.
-var versions = map[string]bool{"2024-11-05": true, "2025-03-26": true, "2025-06-18": true, "2025-11-25": true, "2026-07-28": true}
+var versions = func() map[string]bool {
+	known := map[string]bool{}
+	for _, version := range mcp.Revisions {
+		known[version] = true
+	}
+	return known
+}()
 
 // codes are the JSON-RPC error codes that the specifications and this project define: JSON-RPC 2.0, MCP up to 2026-07-28, the
 // SDKs' own, and docs/errors.md.
 var codes = map[int64]bool{
-	-32700: true, -32600: true, -32601: true, -32602: true, -32603: true,
-	-32000: true, -32001: true, -32002: true, -32020: true, -32021: true, -32022: true, -32042: true,
+	jsonrpc.CodeParseError: true, jsonrpc.CodeInvalidRequest: true, jsonrpc.CodeMethodNotFound: true, jsonrpc.CodeInvalidParams: true,
+	jsonrpc.CodeInternalError: true,
+	mcp.CodeHeaderMismatch:    true, mcp.CodeMissingCapability: true, mcp.CodeUnsupportedVersion: true,
+	mcp.CodeResourceNotFound: true, mcp.CodeURLElicitationRequired: true,
+	mcp.CodeSessionNotFound: true, mcp.CodeConnection: true,
 	-31010: true, -31011: true, -31012: true, -31013: true,
 }
 

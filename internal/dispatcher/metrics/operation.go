@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // operationBuckets are those of OpenTelemetry's MCP conventions, in seconds.
@@ -85,7 +87,7 @@ func (f Failure) Labels() (errorType, code string) {
 func (o Operation) labels() [7]string {
 	errorType, code := o.Failure.Labels()
 	name := ""
-	if o.Method == "tools/call" {
+	if o.Method == mcp.MethodCallTool {
 		name = "execute_tool"
 	}
 	return [7]string{KnownMethod(o.Method), name, o.Tool, errorType, code, knownVersion(o.ProtocolVersion), o.Transport}

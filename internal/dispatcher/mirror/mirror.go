@@ -19,10 +19,8 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
-
-// headerName repeats the name of what is called or got, or the URI of what is read.
-const headerName = "Mcp-Name"
 
 // Mismatch is the refusal of a header that says something else than the body.
 func Mismatch(name, header, body string) *policy.Refusal {
@@ -37,16 +35,16 @@ func Mismatch(name, header, body string) *policy.Refusal {
 func CheckName(header http.Header, m *jsonrpc.Message) *policy.Refusal {
 	key := "name"
 	switch m.Method {
-	case "tools/call", "prompts/get":
-	case "resources/read":
+	case mcp.MethodCallTool, mcp.MethodGetPrompt:
+	case mcp.MethodReadResource:
 		key = "uri"
 	default:
 		return nil
 	}
 	name, _ := jsonrpc.String(m.Param(key))
-	given, ok := decodeHeader(edge.Header(header, headerName))
+	given, ok := decodeHeader(edge.Header(header, mcp.HeaderName))
 	if !ok || given != name {
-		return Mismatch("Mcp-Name", edge.Header(header, headerName), name)
+		return Mismatch(mcp.HeaderName, edge.Header(header, mcp.HeaderName), name)
 	}
 	return nil
 }
@@ -66,7 +64,7 @@ func decodeHeader(value string) (string, bool) {
 // here.
 func CheckParams(header http.Header, schema, arguments []byte) *policy.Refusal {
 	for name, value := range mirrored(schema, arguments) {
-		full := "Mcp-Param-" + name
+		full := mcp.HeaderParamPrefix + name
 		if !mirrors(edge.Header(header, full), value) {
 			return Mismatch(full, edge.Header(header, full), string(value))
 		}
@@ -89,7 +87,7 @@ func walkMirrored(schema, arguments []byte, yield func(string, []byte) bool) boo
 		if !ok || jsonrpc.IsNull(value) {
 			value = nil
 		}
-		raw, _ := jsonrpc.Member(property, "x-mcp-header")
+		raw, _ := jsonrpc.Member(property, mcp.KeyParamHeader)
 		if header, ok := jsonrpc.String(raw); ok && header != "" && !yield(header, value) {
 			return false
 		}

@@ -31,7 +31,7 @@ func TestCheckName(t *testing.T) {
 			}
 			header := http.Header{}
 			if tc.header != "" {
-				header.Set(headerName, tc.header)
+				header.Set("Mcp-Name", tc.header)
 			}
 			refusal := CheckName(header, &m)
 			if (refusal == nil) != (tc.want == "") || refusal != nil && !strings.Contains(refusal.Message, tc.want) {

@@ -20,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/tracing"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/pool"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -120,7 +121,7 @@ func (x *exchange) run(ctx context.Context) requests.Answer {
 	if refusal = x.beginTool(); refusal != nil {
 		return requests.Answer{Refusal: refusal}
 	}
-	if x.Call.Method == requests.MethodListTools && x.Source == nil {
+	if x.Call.Method == mcp.MethodListTools && x.Source == nil {
 		return x.list(x.Discovery.Catalogue())
 	}
 	if answer := x.decideEarly(ctx); answer != nil {
@@ -140,7 +141,7 @@ func (x *exchange) run(ctx context.Context) requests.Answer {
 
 // beginTool counts a call under its tool's own limits, which every call costs, refused or not.
 func (x *exchange) beginTool() *policy.Refusal {
-	if x.Call.Method != requests.MethodCallTool {
+	if x.Call.Method != mcp.MethodCallTool {
 		return nil
 	}
 	tool, known := x.engine.Snapshot().Tool(x.Call.Tool)
@@ -156,7 +157,7 @@ func (x *exchange) beginTool() *policy.Refusal {
 // decided again when the connection lists other definitions.
 func (x *exchange) decideEarly(ctx context.Context) *requests.Answer {
 	var catalogue *upstream.Catalogue
-	if x.Call.Method == requests.MethodCallTool {
+	if x.Call.Method == mcp.MethodCallTool {
 		if catalogue = x.Discovery.Catalogue(); catalogue == nil {
 			return nil
 		}
@@ -180,7 +181,7 @@ func (x *exchange) decide(catalogue *upstream.Catalogue) {
 // over carries the request over a connection.
 func (x *exchange) over(ctx context.Context, conn upstream.Conn) requests.Answer {
 	switch x.Call.Method {
-	case requests.MethodListTools:
+	case mcp.MethodListTools:
 		if x.decision.Refusal != nil {
 			return requests.Answer{Refusal: x.decision.Refusal}
 		}
@@ -189,9 +190,9 @@ func (x *exchange) over(ctx context.Context, conn upstream.Conn) requests.Answer
 			return x.failed(err)
 		}
 		return x.list(catalogue)
-	case requests.MethodCallTool:
+	case mcp.MethodCallTool:
 		return x.callTool(ctx, conn)
-	case methodListResources, methodListTemplates:
+	case mcp.MethodListResources, mcp.MethodListTemplates:
 		return x.listResources(ctx, conn)
 	default:
 		if refusal := x.recordStart(); refusal != nil {
@@ -216,7 +217,7 @@ func (x *exchange) callTool(ctx context.Context, conn upstream.Conn) requests.An
 			return *answer
 		}
 		answer := x.call(ctx, conn)
-		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != upstream.CodeHeaderMismatch {
+		if again || x.era != upstream.Modern || answer.Error == nil || answer.Error.Code != mcp.CodeHeaderMismatch {
 			return answer
 		}
 	}
@@ -232,7 +233,7 @@ func (x *exchange) call(ctx context.Context, conn upstream.Conn) requests.Answer
 
 // checked holds the result of a tool to its output schema.
 func (x *exchange) checked(answer requests.Answer) requests.Answer {
-	if answer.Result == nil || x.Call.Method != requests.MethodCallTool {
+	if answer.Result == nil || x.Call.Method != mcp.MethodCallTool {
 		return answer
 	}
 	refusal, violations := x.engine.CheckResult(x.decision.Tool, answer.Result)
@@ -321,7 +322,7 @@ func (x *exchange) outcome(a requests.Answer) audit.Outcome {
 	switch {
 	case a.Cancelled:
 		return audit.Cancelled
-	case a.Refusal != nil && a.Refusal.Kind == policy.TransportError && x.sent && x.Call.Method == requests.MethodCallTool:
+	case a.Refusal != nil && a.Refusal.Kind == policy.TransportError && x.sent && x.Call.Method == mcp.MethodCallTool:
 		return audit.Unknown // the way was lost while the call was under way
 	case a.Refusal != nil:
 		return refusalOutcome(a.Refusal)
@@ -331,7 +332,7 @@ func (x *exchange) outcome(a requests.Answer) audit.Outcome {
 		return audit.InputRequired
 	case a.Error != nil:
 		return audit.Failed
-	case x.Call.Method == requests.MethodCallTool && requests.Failed(a.Result):
+	case x.Call.Method == mcp.MethodCallTool && requests.Failed(a.Result):
 		return audit.ToolError
 	default:
 		return audit.Success

@@ -12,11 +12,11 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
 	"toolgate.dev/toolgate/internal/dispatcher/confirm"
-	"toolgate.dev/toolgate/internal/dispatcher/features"
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -117,7 +117,7 @@ func (x *exchange) settle(ctx context.Context, again func()) *requests.Answer {
 	if err != nil {
 		return x.refused(x.tooLong(refusal, err))
 	}
-	question := input.Question{Key: keyConfirmation, Method: features.Elicitation, Params: params}
+	question := input.Question{Key: keyConfirmation, Method: mcp.MethodElicit, Params: params}
 	x.Metrics.Confirmation("Asked")
 	if x.Client.Rounds {
 		answer := x.giveOut(nil, []input.Question{question}, input.State{Keys: []string{keyConfirmation}, Confirmation: asked}, x.confirmTTL())

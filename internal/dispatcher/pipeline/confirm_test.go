@@ -45,7 +45,7 @@ func (f *fixture) round(r retry) requests.Answer {
 		r.address = "10.0.0.1"
 	}
 	return f.Do(context.Background(), &requests.Request{
-		Call:   policy.Call{Method: requests.MethodCallTool, Tool: r.tool, Arguments: []byte(r.arguments), ProtocolVersion: "2026-07-28"},
+		Call:   policy.Call{Method: "tools/call", Tool: r.tool, Arguments: []byte(r.arguments), ProtocolVersion: "2026-07-28"},
 		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, r.tool, r.arguments), Source: f, Caller: requests.Caller{Address: r.address},
 		Client: requests.Client{Capabilities: []byte(`{"elicitation":{}}`), Form: !r.noForm, Rounds: true, State: raw(r.state), Responses: raw(r.responses)},
 	})
@@ -253,7 +253,7 @@ func TestConfirmationWithinACall(t *testing.T) {
 			f := newFixture(t, confirmed)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			a := f.Do(ctx, &requests.Request{
-				Call:   policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
+				Call:   policy.Call{Method: "tools/call", Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
 				Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 				Client: requests.Client{Form: true, Asker: askerFunc(func(ctx context.Context, method string, params []byte) upstream.Reply {
 					if method != "elicitation/create" || !strings.Contains(string(params), "remove") {
@@ -281,7 +281,7 @@ func TestConfirmationThatNobodyGives(t *testing.T) {
 		f := newFixture(t, confirmed)
 		var progress []string
 		a := f.Do(t.Context(), &requests.Request{
-			Call:   policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
+			Call:   policy.Call{Method: "tools/call", Tool: "remove", Arguments: []byte(`{"path":"/"}`), ProtocolVersion: "2025-11-25"},
 			Params: []byte(`{"name":"remove","arguments":{"path":"/"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 			Progress: func(params []byte) { progress = append(progress, string(params)) },
 			Client: requests.Client{Form: true, Asker: askerFunc(func(ctx context.Context, _ string, _ []byte) upstream.Reply {

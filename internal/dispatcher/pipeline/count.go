@@ -10,6 +10,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/metrics"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -46,7 +47,7 @@ func (x *exchange) count(a requests.Answer, outcome audit.Outcome, took time.Dur
 	tool := x.toolLabel()
 	x.Metrics.Served(metrics.Operation{Method: x.Call.Method, Tool: tool, Failure: x.failure(a, outcome),
 		ProtocolVersion: x.Call.ProtocolVersion, Transport: metrics.TCP, Duration: took})
-	if x.Call.Method == requests.MethodCallTool {
+	if x.Call.Method == mcp.MethodCallTool {
 		x.Metrics.Invoked(tool, string(outcome))
 	}
 	for _, hit := range x.decision.Rules.Warnings {

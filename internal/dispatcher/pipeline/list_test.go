@@ -20,7 +20,7 @@ import (
 func TestAListIsKeptAsLongAsItHolds(t *testing.T) {
 	f := newFixture(t, func(d *registry.Document) { d.Policy.Gating.HideBlocked = true })
 	list := func() string {
-		return string(f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: requests.MethodListTools}}).Result)
+		return string(f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: "tools/list"}}).Result)
 	}
 	first := list()
 	if !strings.Contains(first, `"echo"`) || strings.Contains(first, `"remove"`) {
@@ -55,7 +55,7 @@ func BenchmarkListThousand(b *testing.B) {
 	f.server.Cached = f.server.Catalogue()
 	f.apply(b, nil)
 	request := func() *requests.Request {
-		return &requests.Request{Call: policy.Call{Method: requests.MethodListTools}}
+		return &requests.Request{Call: policy.Call{Method: "tools/list"}}
 	}
 	if !bytes.Contains(f.Do(context.Background(), request()).Result, []byte("tool0499")) {
 		b.Fatal("the first page is not whole")

@@ -42,7 +42,7 @@ func TestAMismatchOfHeadersIsTriedOnceMore(t *testing.T) {
 				if tc.becomes != "" {
 					f.server.Definitions[0] = tc.becomes
 				}
-				return upstream.Reply{Error: &jsonrpc.Error{Code: upstream.CodeHeaderMismatch, Message: "mismatch"}}, nil
+				return upstream.Reply{Error: &jsonrpc.Error{Code: -32020, Message: "mismatch"}}, nil
 			}
 			f.Discovery = dispatchertest.NewServer(dispatchertest.Echo, dispatchertest.Remove, dispatchertest.Plain)
 			answer := f.call("echo", `{"text":"x"}`)

@@ -19,6 +19,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // maxParked bounds the calls that wait for another round. Each keeps a connection, of which the others need some too.
@@ -168,7 +169,7 @@ func (x *exchange) proceed(ctx context.Context, p *parked) requests.Answer {
 // decideAgain gives an answer where a call that waited may not go on.
 func (x *exchange) decideAgain(ctx context.Context, conn upstream.Conn) *requests.Answer {
 	var catalogue *upstream.Catalogue
-	if x.Call.Method == requests.MethodCallTool {
+	if x.Call.Method == mcp.MethodCallTool {
 		var err error
 		if catalogue, err = conn.Catalogue(ctx); err != nil {
 			answer := x.failed(err)

@@ -52,7 +52,7 @@ func (f *fixture) turn(ctx context.Context, arguments, state, responses string, 
 		c.State, c.Responses = []byte(state), []byte(responses)
 	}
 	return f.Do(ctx, &requests.Request{
-		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "plain", Arguments: []byte(arguments), ProtocolVersion: "2026-07-28"},
+		Call:   policy.Call{Method: "tools/call", Tool: "plain", Arguments: []byte(arguments), ProtocolVersion: "2026-07-28"},
 		Params: fmt.Appendf(nil, `{"name":"plain","arguments":%s}`, arguments), Source: f, Caller: requests.Caller{Address: "10.0.0.1"}, Client: c, Progress: progress,
 	})
 }

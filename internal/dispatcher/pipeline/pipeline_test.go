@@ -76,7 +76,7 @@ func (f *fixture) Conn(ctx context.Context) (upstream.Conn, func(), error) {
 
 func (f *fixture) call(tool, arguments string) requests.Answer {
 	return f.Do(context.Background(), &requests.Request{
-		Call:   policy.Call{Method: requests.MethodCallTool, Tool: tool, Arguments: []byte(arguments), ProtocolVersion: "2025-11-25"},
+		Call:   policy.Call{Method: "tools/call", Tool: tool, Arguments: []byte(arguments), ProtocolVersion: "2025-11-25"},
 		Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, tool, arguments), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 	})
 }
@@ -219,7 +219,7 @@ func TestReloadLosesNoCall(t *testing.T) {
 	answers := make(chan requests.Answer, 8)
 	for range 8 {
 		calls.Go(func() {
-			r := &requests.Request{Call: policy.Call{Method: requests.MethodCallTool, Tool: "remove", Arguments: []byte(`{"path":"/"}`)},
+			r := &requests.Request{Call: policy.Call{Method: "tools/call", Tool: "remove", Arguments: []byte(`{"path":"/"}`)},
 				Params: []byte(`{}`), Source: anonymous{f.server}}
 			answers <- f.Do(context.Background(), r)
 		})
@@ -255,7 +255,7 @@ func TestPages(t *testing.T) {
 	var names []string
 	var cursor []byte
 	for range 3 {
-		answer := f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: requests.MethodListTools}, Cursor: cursor})
+		answer := f.Do(context.Background(), &requests.Request{Call: policy.Call{Method: "tools/list"}, Cursor: cursor})
 		tools, _ := jsonrpc.Member(answer.Result, "tools")
 		for tool := range jsonrpc.Elements(tools) {
 			name, _ := jsonrpc.Member(tool, "name")

@@ -11,6 +11,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -19,7 +20,7 @@ import (
 // of the same request is not started anew.
 func (x *exchange) recordStart() *policy.Refusal {
 	block := x.mustRecord()
-	if x.startedAs != 0 || !block && (x.Call.Method != requests.MethodCallTool || x.decision.Effective.ReadOnly) {
+	if x.startedAs != 0 || !block && (x.Call.Method != mcp.MethodCallTool || x.decision.Effective.ReadOnly) {
 		return nil
 	}
 	r := x.base(audit.Started)
@@ -68,7 +69,7 @@ func (x *exchange) base(outcome audit.Outcome) audit.Record {
 // ofConsequence says which requests are recorded even where they succeed.
 func (x *exchange) ofConsequence() bool {
 	switch x.Call.Method {
-	case requests.MethodCallTool, "resources/read", "prompts/get":
+	case mcp.MethodCallTool, mcp.MethodReadResource, mcp.MethodGetPrompt:
 		return true
 	default:
 		return false

@@ -69,7 +69,7 @@ func TestCorpusG108ADenialIsNeverAuditedAsSuccess(t *testing.T) {
 			f := newFixture(t, tc.change)
 			call := tc.request
 			if call.Method == "" {
-				call.Method = requests.MethodCallTool
+				call.Method = "tools/call"
 			}
 			if call.ProtocolVersion == "" {
 				call.ProtocolVersion = "2025-11-25"

@@ -10,36 +10,27 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
-
-// The lists among which are the dispatcher's own resources, and the member of their results.
-const (
-	methodListResources = "resources/list"
-	methodListTemplates = "resources/templates/list"
-	methodReadResource  = "resources/read"
-)
-
-// resourceNotFound is MCP's code for a resource that is not there (MCP 2025-11-25, Resources).
-const resourceNotFound = -32002
 
 // own answers what asks for a resource of the dispatcher's scheme: no server is ever asked for one. Nil is not for us.
 func (x *exchange) own() *requests.Answer {
 	if x.Call.URI == "" || !domainmodel.Own(x.Call.URI) {
 		return nil
 	}
-	if x.Call.Method == methodReadResource {
+	if x.Call.Method == mcp.MethodReadResource {
 		if result, ok := x.Model.Read(x.Call.URI); ok {
 			return &requests.Answer{Result: result}
 		}
-		return &requests.Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "There is no such resource; resources/list names those that there are."}}
+		return &requests.Answer{Error: &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "There is no such resource; resources/list names those that there are."}}
 	}
-	return &requests.Answer{Error: &jsonrpc.Error{Code: resourceNotFound, Message: "This resource can be read, and not subscribed to."}}
+	return &requests.Answer{Error: &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "This resource can be read, and not subscribed to."}}
 }
 
 // listResources forwards a list and puts the dispatcher's own resources into it. Of a server without resources it asks nothing.
 func (x *exchange) listResources(ctx context.Context, conn upstream.Conn) requests.Answer {
 	key := "resources"
-	if x.Call.Method == methodListTemplates {
+	if x.Call.Method == mcp.MethodListTemplates {
 		key = "resourceTemplates"
 	}
 	cursor, paged := jsonrpc.Member(x.Params, "cursor")

@@ -38,7 +38,7 @@ func TestTheDomainModelIsTheDispatchersOwn(t *testing.T) {
 		t.Errorf("read: %+v", a)
 	}
 	for _, uri := range []string{"toolgate://other", "TOOLGATE://domain-model"} {
-		if a := f.resource("resources/read", uri); a.Error == nil || a.Error.Code != resourceNotFound {
+		if a := f.resource("resources/read", uri); a.Error == nil || a.Error.Code != -32002 {
 			t.Errorf("%s: %+v", uri, a)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // known says whether a result is of a type that is passed on: a whole answer, or a request for input where the server's
@@ -17,7 +18,7 @@ func (x *exchange) known(result []byte) bool {
 	if result == nil {
 		return true
 	}
-	if x.Call.Method == requests.MethodCallTool {
+	if x.Call.Method == mcp.MethodCallTool {
 		if task, _ := jsonrpc.Member(result, "task"); jsonrpc.IsObject(task) {
 			return false
 		}

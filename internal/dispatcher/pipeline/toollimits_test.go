@@ -48,7 +48,7 @@ func TestAToolMayBeCalledSoOftenByEachCaller(t *testing.T) {
 		t.Error("another tool pays for it")
 	}
 	other := f.Do(context.Background(), &requests.Request{
-		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
+		Call:   policy.Call{Method: "tools/call", Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
 		Params: []byte(`{"name":"echo","arguments":{"text":"x"}}`), Source: f, Caller: requests.Caller{Address: "10.0.0.2"},
 	})
 	if other.Refusal != nil {

@@ -26,7 +26,7 @@ const (
 
 func (f *fixture) traced(params, parent string) (*requests.Request, requests.Answer) {
 	r := &requests.Request{
-		Call:   policy.Call{Method: requests.MethodCallTool, Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
+		Call:   policy.Call{Method: "tools/call", Tool: "echo", Arguments: []byte(`{"text":"x"}`), ProtocolVersion: "2025-11-25"},
 		Params: []byte(params), ID: []byte("1"), Trace: requests.NewTrace(parent), Source: f, Caller: requests.Caller{Address: "10.0.0.1"},
 	}
 	return r, f.Do(context.Background(), r)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
@@ -45,24 +46,24 @@ type row struct {
 }
 
 var table = map[Kind]row{
-	ParseError:         {-32700, 400, 400, 400, "ValidationError"},
-	InvalidRequest:     {-32600, 400, 400, 400, "ValidationError"},
-	InvalidParams:      {-32602, 400, 200, 400, "ValidationError"},
-	MethodNotFound:     {-32601, 404, 200, 404, "ResourceNotFound"},
-	HeaderMismatch:     {-32020, 400, 400, 400, "ValidationError"},
-	MissingCapability:  {-32021, 400, 400, 400, "ValidationError"},
-	UnsupportedVersion: {-32022, 400, 400, 400, "ValidationError"},
-	SessionNotFound:    {-32001, 404, 404, 404, "ResourceNotFound"},
-	NotAllowed:         {-32600, 403, 403, 403, "PermissionError"},
-	ToolNotFound:       {-32602, 200, 200, 404, "ResourceNotFound"},
-	SchemaError:        {-32602, 200, 200, 422, "ValidationError"},
+	ParseError:         {jsonrpc.CodeParseError, 400, 400, 400, "ValidationError"},
+	InvalidRequest:     {jsonrpc.CodeInvalidRequest, 400, 400, 400, "ValidationError"},
+	InvalidParams:      {jsonrpc.CodeInvalidParams, 400, 200, 400, "ValidationError"},
+	MethodNotFound:     {jsonrpc.CodeMethodNotFound, 404, 200, 404, "ResourceNotFound"},
+	HeaderMismatch:     {mcp.CodeHeaderMismatch, 400, 400, 400, "ValidationError"},
+	MissingCapability:  {mcp.CodeMissingCapability, 400, 400, 400, "ValidationError"},
+	UnsupportedVersion: {mcp.CodeUnsupportedVersion, 400, 400, 400, "ValidationError"},
+	SessionNotFound:    {mcp.CodeSessionNotFound, 404, 404, 404, "ResourceNotFound"},
+	NotAllowed:         {jsonrpc.CodeInvalidRequest, 403, 403, 403, "PermissionError"},
+	ToolNotFound:       {jsonrpc.CodeInvalidParams, 200, 200, 404, "ResourceNotFound"},
+	SchemaError:        {jsonrpc.CodeInvalidParams, 200, 200, 422, "ValidationError"},
 	Denied:             {-31010, 200, 200, 403, "PermissionError"},
 	NeedsConfirmation:  {-31010, 200, 200, 403, "PermissionError"},
 	RateLimited:        {-31011, 200, 200, 429, "ApiLimitExceeded"},
 	Unavailable:        {-31011, 503, 503, 503, "ApiLimitExceeded"},
 	TransportError:     {-31012, 200, 200, 502, "ToolExecutionError"},
 	TimeoutError:       {-31013, 200, 200, 504, "TimeoutError"},
-	SerializationError: {-32603, 200, 200, 502, "ToolExecutionError"},
+	SerializationError: {jsonrpc.CodeInternalError, 200, 200, 502, "ToolExecutionError"},
 }
 
 // Code is the JSON-RPC error code.
@@ -147,19 +148,16 @@ func (r *Refusal) Result(server, traceID string) []byte {
 	return append(out, "}}"...)
 }
 
-// firstWithErrorResults is the first revision in which arguments that do not fit are an isError result (SEP-1303).
-const firstWithErrorResults = "2025-11-25"
-
 // AsResult says whether the refusal of a call is told as a result with isError (true), or as a JSON-RPC error.
 func (r *Refusal) AsResult(call Call) bool {
-	if call.Method != "tools/call" || call.Task {
+	if call.Method != mcp.MethodCallTool || call.Task {
 		return false
 	}
 	switch r.Kind {
 	case Denied, NeedsConfirmation:
 		return true
 	case SchemaError:
-		return call.ProtocolVersion >= firstWithErrorResults // revisions are dates: their order is that of their names
+		return call.ProtocolVersion >= mcp.SinceErrorResults // revisions are dates: their order is that of their names
 	case ParseError, InvalidRequest, InvalidParams, MethodNotFound, HeaderMismatch, MissingCapability, UnsupportedVersion, SessionNotFound,
 		NotAllowed, ToolNotFound, RateLimited, Unavailable, TransportError, TimeoutError, SerializationError:
 	}

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
-
-// methodCallTool is the method that runs a tool.
-const methodCallTool = "tools/call"
 
 // feature says which switch of spec.expose lets a method through.
 type feature uint8
@@ -29,26 +27,26 @@ const (
 // methods are the requests of a client that Toolgate knows. Tasks are not among them: until task results are policed, they
 // are refused like any method that is unknown.
 var methods = map[string]feature{
-	"ping":             always,
-	"logging/setLevel": always,
-	"initialize":       direct,
-	"server/discover":  direct,
+	mcp.MethodPing:        always,
+	mcp.MethodSetLogLevel: always,
+	mcp.MethodInitialize:  direct,
+	mcp.MethodDiscover:    direct,
 
-	"subscriptions/listen": direct,
+	mcp.MethodListen: direct,
 
-	"tools/list":   tools,
-	methodCallTool: tools,
+	mcp.MethodListTools: tools,
+	mcp.MethodCallTool:  tools,
 
-	"resources/list":           resources,
-	"resources/templates/list": resources,
-	"resources/read":           resources,
-	"resources/subscribe":      resources,
-	"resources/unsubscribe":    resources,
+	mcp.MethodListResources: resources,
+	mcp.MethodListTemplates: resources,
+	mcp.MethodReadResource:  resources,
+	mcp.MethodSubscribe:     resources,
+	mcp.MethodUnsubscribe:   resources,
 
-	"prompts/list": prompts,
-	"prompts/get":  prompts,
+	mcp.MethodListPrompts: prompts,
+	mcp.MethodGetPrompt:   prompts,
 
-	"completion/complete": completions,
+	mcp.MethodComplete: completions,
 }
 
 // PassesThrough says whether spec.passthrough lets a method through. It names what Toolgate does not know: no entry lifts a

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -80,7 +81,7 @@ func (e *Engine) decide(of flow) Decision {
 	}()
 	f.Timeout = time.Duration(e.policy().TimeoutSeconds) * time.Second
 	steps := messageSteps
-	if f.call.Method == methodCallTool {
+	if f.call.Method == mcp.MethodCallTool {
 		steps = callSteps
 	}
 	f.Stages = make([]StageResult, 0, len(steps))

@@ -10,6 +10,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // Client is what the client of a request can be asked while that is under way, and how. The zero value can be asked nothing.
@@ -36,21 +37,15 @@ type Asker interface {
 	Ask(ctx context.Context, method string, params []byte) upstream.Reply
 }
 
-// The keys of _meta by which a request of revision 2026-07-28 says who sends it.
-const (
-	metaCapabilities = protocolPrefix + "clientCapabilities"
-	metaClientInfo   = protocolPrefix + "clientInfo"
-)
-
 // Introduced gives the params with what the client is and can, for a server that hears of that in each request.
 func (c *Client) Introduced(params []byte) []byte {
 	if c.Capabilities == nil {
 		return params
 	}
 	meta, _ := jsonrpc.Member(params, "_meta")
-	edits := []jsonrpc.Edit{{Key: metaCapabilities, Raw: c.Capabilities}}
+	edits := []jsonrpc.Edit{{Key: mcp.MetaCapabilities, Raw: c.Capabilities}}
 	if jsonrpc.IsObject(c.Info) {
-		edits = append(edits, jsonrpc.Edit{Key: metaClientInfo, Raw: c.Info})
+		edits = append(edits, jsonrpc.Edit{Key: mcp.MetaClientInfo, Raw: c.Info})
 	}
 	return jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "_meta", Raw: jsonrpc.ReplaceMembers(meta, edits...)})
 }

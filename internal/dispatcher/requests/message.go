@@ -9,15 +9,9 @@ import (
 	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/rules"
-)
-
-// MethodCallTool and MethodListTools are the two methods that a pipeline treats by themselves.
-const (
-	MethodCallTool  = "tools/call"
-	MethodListTools = "tools/list"
 )
 
 // The members of params that continue a request (MCP 2026-07-28, Multi Round-Trip Requests).
@@ -28,20 +22,20 @@ const (
 
 // TakesInput says which requests may be answered with input_required.
 func TakesInput(method string) bool {
-	return slices.Contains([]string{MethodCallTool, "prompts/get", "resources/read"}, method)
+	return slices.Contains([]string{mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource}, method)
 }
 
 // Describe gives the request as policy sees it. The refusal says which member of the params is missing or wrong.
 func Describe(m *jsonrpc.Message) (policy.Call, *policy.Refusal) {
 	call := policy.Call{Method: m.Method}
 	switch m.Method {
-	case MethodCallTool:
+	case mcp.MethodCallTool:
 		call.Arguments = m.Param("arguments")
 		call.Task = m.Param("task") != nil
 		return call, member(m, "name", &call.Tool)
-	case "prompts/get":
+	case mcp.MethodGetPrompt:
 		return call, member(m, "name", &call.Name)
-	case "resources/read", upstream.MethodSubscribe, upstream.MethodUnsubscribe:
+	case mcp.MethodReadResource, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
 		return call, member(m, "uri", &call.URI)
 	default:
 		return call, nil
@@ -58,15 +52,12 @@ func member(m *jsonrpc.Message, key string, into *string) *policy.Refusal {
 		Message: "The params of " + m.Method + " need " + key + ", a string that is not empty."}
 }
 
-// protocolPrefix begins the keys of _meta that MCP keeps for itself: they belong to one hop and are never forwarded.
-const protocolPrefix = "io.modelcontextprotocol/"
-
 // Forwardable gives the params without what belongs to the client's own hop: the protocol's keys in _meta, what continues a
 // request (the pipeline opens that first), and the wish for a task, which a receiver that serves none must ignore (MCP
 // 2025-11-25, Tasks). All other bytes stay as they are.
 func Forwardable(m *jsonrpc.Message) []byte {
 	var edits []jsonrpc.Edit
-	if m.Method == MethodCallTool && m.Param("task") != nil {
+	if m.Method == mcp.MethodCallTool && m.Param("task") != nil {
 		edits = append(edits, jsonrpc.Edit{Key: "task"})
 	}
 	if TakesInput(m.Method) {
@@ -92,7 +83,7 @@ func withoutProtocolKeys(meta []byte) (kept []byte, changed bool) {
 	var edits []jsonrpc.Edit
 	rest := 0
 	for key := range jsonrpc.Members(meta) {
-		if strings.HasPrefix(key, protocolPrefix) {
+		if strings.HasPrefix(key, mcp.MetaPrefix) {
 			edits = append(edits, jsonrpc.Edit{Key: key})
 		} else {
 			rest++

@@ -13,11 +13,8 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
-
-// protocolVersion is the revision whose rules hold for calls over REST: the newest with a session, in which wrong arguments
-// are a result.
-const protocolVersion = "2025-11-25"
 
 // toolFailed is the error type of a tool that ran and failed.
 const toolFailed = "ToolExecutionError"
@@ -37,7 +34,7 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request) (call policy.
 		h.invalid(w, r, policy.ParseError, err.Error())
 		return policy.Call{}, false
 	}
-	call = policy.Call{Method: requests.MethodCallTool, ProtocolVersion: protocolVersion}
+	call = policy.Call{Method: mcp.MethodCallTool, ProtocolVersion: mcp.LatestLegacy} // by whose rules wrong arguments are a result
 	name, named := "", false
 	for key, value := range jsonrpc.Members(body) {
 		switch key {

@@ -13,6 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 const (
@@ -34,7 +35,7 @@ func (s *Session) HandleRequest(ctx context.Context, event upstream.Event) upstr
 	if owner != nil && owner.session != s {
 		owner = nil
 	}
-	if event.Method == "ping" {
+	if event.Method == mcp.MethodPing {
 		return upstream.Reply{Result: []byte("{}")}
 	}
 	caller := requests.Caller{Address: s.address, Client: s.Client.Label}
@@ -61,10 +62,10 @@ func (s *Session) HandleNotification(event upstream.Event) {
 	}
 	message := jsonrpc.AppendNotification(nil, event.Method, event.Params)
 	switch event.Method {
-	case upstream.ToolsChanged, upstream.PromptsChanged, upstream.ResourcesChanged, upstream.ResourceUpdated:
+	case mcp.NotifyToolsChanged, mcp.NotifyPromptsChanged, mcp.NotifyResourcesChanged, mcp.NotifyResourceUpdated:
 		s.tell(message) // it is no part of any one call
 		return
-	case "notifications/message", "notifications/elicitation/complete":
+	case mcp.NotifyLog, mcp.NotifyElicited:
 	default:
 		s.all.Metrics.Dropped("unknown_notification")
 		return
@@ -119,7 +120,7 @@ func unanswered(message string) upstream.Reply {
 func cancelled(id jsonrpc.ID) []byte {
 	params := append([]byte(`{"requestId":`), id.Raw()...)
 	params = append(params, `,"reason":"the server no longer wants the answer"}`...)
-	return jsonrpc.AppendNotification(nil, "notifications/cancelled", params)
+	return jsonrpc.AppendNotification(nil, mcp.NotifyCancelled, params)
 }
 
 // beginAsk gives an id that no other request of this session has. It is a string so that nobody mistakes it for one of the

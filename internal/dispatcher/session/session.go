@@ -15,11 +15,9 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
-
-// oldestVersion is the first revision of the protocol; revisions are dates, so that their order is that of their names.
-const oldestVersion = "2024-11-05"
 
 // Session is one legacy session: a client, and the connection that serves it. It is safe for concurrent use.
 type Session struct {
@@ -218,11 +216,8 @@ func (s *Session) tell(message []byte) {
 	}
 }
 
-// priming is the first revision whose clients know an event without data (MCP 2025-11-25, Sending Messages to the Server).
-const priming = "2025-11-25"
-
 // Primed says whether the session's streams begin with an event without data, by which a client can resume them.
-func (s *Session) Primed() bool { return s.Version >= priming }
+func (s *Session) Primed() bool { return s.Version >= mcp.SincePriming }
 
 // Streams keeps the session's event streams.
 func (s *Session) Streams() *stream.Store { return s.streams }

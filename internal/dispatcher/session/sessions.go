@@ -23,6 +23,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/stream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -95,7 +96,7 @@ func (a *Sessions) Begin(ctx context.Context, address, version string, client Cl
 	}
 	s.conn, s.forget = conn, func() { release(); leave() }
 	if info := conn.Info(); info.Era == upstream.Legacy && info.ProtocolVersion < s.Version {
-		s.Version = max(info.ProtocolVersion, oldestVersion)
+		s.Version = max(info.ProtocolVersion, mcp.OldestLegacy)
 	}
 	s.idle = time.AfterFunc(time.Duration(a.Pipeline.Limits().SessionIdleSeconds)*time.Second, s.expire)
 	a.Metrics.SessionOpened()

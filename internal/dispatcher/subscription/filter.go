@@ -16,17 +16,8 @@ import (
 	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
-// Method is the request that opens a subscription.
-const Method = "subscriptions/listen"
-
-// acknowledged is the first message of a subscription.
-const acknowledged = "notifications/subscriptions/acknowledged"
-
 // maxResources bounds the resources that one subscription names.
 const maxResources = 256
-
-// metaSubscription is the key of _meta that names the subscription of a message: the id of the request that opened it.
-const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
 // Filter is what a client wants to hear of.
 type Filter struct {

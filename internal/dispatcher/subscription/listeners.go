@@ -12,6 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // Listeners are the open subscriptions. They are safe for concurrent use.
@@ -116,7 +117,7 @@ func (l *Listener) Acknowledge(uris []string) {
 	defer l.mu.Unlock()
 	l.filter.URIs, l.acked = uris, true
 	params := append(l.params([]byte(`{"_meta":`)), `,"notifications":`...)
-	l.put(jsonrpc.AppendNotification(nil, acknowledged, append(l.filter.append(params), '}')))
+	l.put(jsonrpc.AppendNotification(nil, mcp.NotifyAcknowledged, append(l.filter.append(params), '}')))
 	for _, p := range l.pending {
 		// It may be of a resource that could not be subscribed to after all.
 		if params, _ := jsonrpc.Member(p.message, "params"); l.wants(p.method, params) {
@@ -133,20 +134,20 @@ func (l *Listener) Result() []byte {
 
 // params appends the _meta that names the subscription.
 func (l *Listener) params(dst []byte) []byte {
-	dst = append(dst, `{"`+metaSubscription+`":`...)
+	dst = append(dst, `{"`+mcp.MetaSubscription+`":`...)
 	return append(append(dst, l.id.Raw()...), '}')
 }
 
 // wants says whether the filter lets a message through.
 func (l *Listener) wants(method string, params []byte) bool {
 	switch method {
-	case upstream.ToolsChanged:
+	case mcp.NotifyToolsChanged:
 		return l.filter.Tools
-	case upstream.PromptsChanged:
+	case mcp.NotifyPromptsChanged:
 		return l.filter.Prompts
-	case upstream.ResourcesChanged:
+	case mcp.NotifyResourcesChanged:
 		return l.filter.Resources
-	case upstream.ResourceUpdated:
+	case mcp.NotifyResourceUpdated:
 		raw, _ := jsonrpc.Member(params, "uri")
 		uri, _ := jsonrpc.String(raw)
 		return slices.ContainsFunc(l.filter.URIs, func(whole string) bool { return upstream.PartOf(uri, whole) })
@@ -163,7 +164,7 @@ func (l *Listener) tell(method string, params []byte) {
 		return
 	}
 	meta, _ := jsonrpc.Member(params, "_meta")
-	meta = jsonrpc.ReplaceMembers(meta, jsonrpc.Edit{Key: metaSubscription, Raw: l.id.Raw()})
+	meta = jsonrpc.ReplaceMembers(meta, jsonrpc.Edit{Key: mcp.MetaSubscription, Raw: l.id.Raw()})
 	message := jsonrpc.AppendNotification(nil, method, jsonrpc.ReplaceMembers(params, jsonrpc.Edit{Key: "_meta", Raw: meta}))
 	if !l.acked {
 		switch {
@@ -193,7 +194,7 @@ func (l *Listener) HandleRequest(context.Context, upstream.Event) upstream.Reply
 
 // HandleNotification passes updates of resources on. Of lists the subscription hears from discovery, once.
 func (l *Listener) HandleNotification(event upstream.Event) {
-	if event.Method == upstream.ResourceUpdated {
+	if event.Method == mcp.NotifyResourceUpdated {
 		l.tell(event.Method, event.Params)
 	}
 }

@@ -48,8 +48,15 @@ func id(t *testing.T, raw string) jsonrpc.ID {
 }
 
 func updated(params string) upstream.Event {
-	return upstream.Event{Method: upstream.ResourceUpdated, Params: []byte(params)}
+	return upstream.Event{Method: "notifications/resources/updated", Params: []byte(params)}
 }
+
+// What a server tells of its lists.
+const (
+	toolsChanged     = "notifications/tools/list_changed"
+	promptsChanged   = "notifications/prompts/list_changed"
+	resourcesChanged = "notifications/resources/list_changed"
+)
 
 // The messages of a subscription with id 7.
 const (
@@ -92,26 +99,26 @@ func TestWhatAListenerHears(t *testing.T) {
 		want   []string
 	}{
 		"nothing, when nothing is agreed": {
-			before: tell(upstream.ToolsChanged), after: tell(upstream.ToolsChanged, upstream.PromptsChanged, upstream.ResourcesChanged),
+			before: tell(toolsChanged), after: tell(toolsChanged, promptsChanged, resourcesChanged),
 			want: []string{ackNone},
 		},
 		"all lists": {
-			filter: lists, after: tell(upstream.ToolsChanged, upstream.PromptsChanged, upstream.ResourcesChanged),
+			filter: lists, after: tell(toolsChanged, promptsChanged, resourcesChanged),
 			want: []string{ackAll, toolsNews, promptsNews, resourcesNews},
 		},
 		"what came before the acknowledgement comes after it": {
-			filter: lists, before: tell(upstream.PromptsChanged, upstream.ToolsChanged), after: tell(upstream.ResourcesChanged),
+			filter: lists, before: tell(promptsChanged, toolsChanged), after: tell(resourcesChanged),
 			want: []string{ackAll, promptsNews, toolsNews, resourcesNews},
 		},
 		"what came more than once before it comes once": {
-			filter: lists, before: tell(upstream.ToolsChanged, upstream.PromptsChanged, upstream.ToolsChanged),
+			filter: lists, before: tell(toolsChanged, promptsChanged, toolsChanged),
 			want: []string{ackAll, toolsNews, promptsNews},
 		},
 		"no method that nobody can ask for": {
 			filter: lists, after: tell("notifications/message", "notifications/progress", ""), want: []string{ackAll},
 		},
 		"lists are heard of from discovery alone": {
-			filter: lists, after: event(upstream.Event{Method: upstream.ToolsChanged}), want: []string{ackAll},
+			filter: lists, after: event(upstream.Event{Method: toolsChanged}), want: []string{ackAll},
 		},
 		"a resource, and what is part of it": {
 			filter: ofA, uris: ofA.URIs, after: event(updated(`{"uri":"file:///a"}`), updated(`{"uri":"file:///a/b"}`)),
@@ -142,8 +149,8 @@ func TestWhatAListenerHears(t *testing.T) {
 			filter: lists, want: []string{ackAll},
 			after: func(all *Listeners, l *Listener) {
 				l.End()
-				all.Tell(upstream.ToolsChanged)
-				l.tell(upstream.ToolsChanged, nil) // one that was on its way
+				all.Tell(toolsChanged)
+				l.tell(toolsChanged, nil) // one that was on its way
 			},
 		},
 	} {

@@ -50,10 +50,6 @@ const (
 	Modern Era = "modern"
 )
 
-// CodeHeaderMismatch is how a server of revision 2026-07-28 says that it did nothing, because the headers of a call did not
-// fit its body: they came from a definition that is not its own any more.
-const CodeHeaderMismatch = -32020
-
 // Hello is what a connection tells the server about the client that it serves.
 type Hello struct {
 	// ProtocolVersion is the client's wish; the server's answer is in Info.

@@ -3,7 +3,7 @@
 
 // Package prov writes audit records as W3C PROV in Turtle (PROV-O, RDF 1.1 Turtle). docs/audit.md has the mapping.
 //
-// It imports nothing of the project but the record's shape.
+// It imports nothing of the project but the record's shape and the words of MCP.
 package prov
 
 import (
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/audit"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // header declares the prefixes. Ours holds what PROV and the older vocabulary have no word for.
@@ -24,7 +25,7 @@ const header = `@prefix mcp: <http://nkllon.com/ontology/mcp#> .
 `
 
 // asked are the requests that a server sends to a client: there the record's caller is who was asked.
-var asked = map[string]bool{"sampling/createMessage": true, "elicitation/create": true, "roots/list": true}
+var asked = map[string]bool{mcp.MethodCreateMessage: true, mcp.MethodElicit: true, mcp.MethodListRoots: true}
 
 // Writer writes one document.
 type Writer struct {

@@ -12,14 +12,8 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
-)
-
-// Codes by which a server says that it does not know initialize, or asks for what only revision 2026-07-28 has; a mismatch of
-// headers is one more.
-const (
-	codeMissingCapability  = -32021
-	codeUnsupportedVersion = -32022
 )
 
 // Eras remembers how a server speaks, for as long as its Dialer lives (2026-07-28, Compatibility: once per process or origin).
@@ -99,7 +93,7 @@ func (h *Handshake) modernFirst(ctx context.Context) error {
 	case err != nil && (h.Peer.Err() != nil || !saysLegacy(err)):
 		return err
 	case refusal != nil && !mayBeLegacy(refusal):
-		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", ModernVersion, refusal.Code)
+		return upstream.Fail(registry.FailProtocol, refusal, "The server refused server/discover of revision %s with the JSON-RPC error %d.", mcp.Modern, refusal.Code)
 	}
 	h.Eras.modern.Store(false) // another server may have taken its place
 	h.Eras.modernOnly.Store(false)
@@ -138,7 +132,7 @@ func (h *Handshake) tryDiscover(ctx context.Context) (*jsonrpc.Error, error) {
 		defer cancel(nil)
 		var o outcome
 		o.info, o.only, o.refusal, o.err = h.discover(waiting)
-		if o.refusal != nil && o.refusal.Code == codeUnsupportedVersion && supports(o.refusal, ModernVersion) {
+		if o.refusal != nil && o.refusal.Code == mcp.CodeUnsupportedVersion && supports(o.refusal, mcp.Modern) {
 			o.info, o.only, o.refusal, o.err = h.discover(waiting)
 		}
 		if o.err == nil && o.refusal == nil {
@@ -183,9 +177,9 @@ func saysLegacy(err error) bool {
 // but for versions of which some are spoken here (2026-07-28, Compatibility).
 func mayBeLegacy(refusal *jsonrpc.Error) bool {
 	switch refusal.Code {
-	case upstream.CodeHeaderMismatch, codeMissingCapability:
+	case mcp.CodeHeaderMismatch, mcp.CodeMissingCapability:
 		return false
-	case codeUnsupportedVersion:
+	case mcp.CodeUnsupportedVersion:
 		return slices.ContainsFunc(legacyVersions, func(v string) bool { return supports(refusal, v) })
 	}
 	return true
@@ -207,7 +201,7 @@ func supports(refusal *jsonrpc.Error, version string) bool {
 func looksModern(e *jsonrpc.Error) bool {
 	switch e.Code {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
-		upstream.CodeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+		mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedVersion:
 		return true
 	}
 	return false

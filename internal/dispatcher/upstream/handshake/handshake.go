@@ -16,29 +16,16 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// The requests that open a connection: of the revisions up to 2025-11-25, and of 2026-07-28.
-const (
-	MethodInitialize = "initialize"
-	MethodDiscover   = "server/discover"
-
-	methodInitialized = "notifications/initialized"
-)
-
-const metaServerInfo = "io.modelcontextprotocol/serverInfo"
-
-// ModernVersion is the revision that modern connections speak.
-const ModernVersion = "2026-07-28"
-
-// legacyVersions are those that may come out of initialize, newest first. 2024-10-07 was never published as a revision, but
-// the TypeScript SDK still accepts it.
-var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
+// legacyVersions are those that may come out of initialize, newest first: one more than clients are given.
+var legacyVersions = append(slices.Clone(mcp.Legacy), mcp.Unpublished)
 
 // Complete fills what a Hello leaves out.
 func Complete(h upstream.Hello) upstream.Hello {
-	h.ProtocolVersion = cmp.Or(h.ProtocolVersion, legacyVersions[0])
+	h.ProtocolVersion = cmp.Or(h.ProtocolVersion, mcp.LatestLegacy)
 	if h.Capabilities == nil {
 		h.Capabilities = []byte("{}")
 	}
@@ -73,12 +60,12 @@ func (h *Handshake) initialize(ctx context.Context) (*jsonrpc.Error, error) {
 	h.Peer.Agree(upstream.Info{Era: upstream.Legacy})
 	version := h.Hello.ProtocolVersion
 	if !slices.Contains(legacyVersions, version) {
-		version = legacyVersions[0]
+		version = mcp.LatestLegacy
 	}
 	params := jsonrpc.AppendString([]byte(`{"protocolVersion":`), version)
 	params = append(append(params, `,"capabilities":`...), h.Hello.Capabilities...)
 	params = append(append(params, `,"clientInfo":`...), h.Hello.ClientInfo...)
-	reply, err := h.Peer.Call(ctx, upstream.Call{Method: MethodInitialize, Params: append(params, '}')})
+	reply, err := h.Peer.Call(ctx, upstream.Call{Method: mcp.MethodInitialize, Params: append(params, '}')})
 	if err != nil || reply.Error != nil {
 		return reply.Error, err
 	}
@@ -87,7 +74,7 @@ func (h *Handshake) initialize(ctx context.Context) (*jsonrpc.Error, error) {
 		return nil, err
 	}
 	h.Peer.Agree(info)
-	return nil, h.Peer.Notify(ctx, methodInitialized, nil)
+	return nil, h.Peer.Notify(ctx, mcp.NotifyInitialized, nil)
 }
 
 // errLoose says that initialize was answered in a way in which only a server answers that does not know it.
@@ -101,7 +88,7 @@ func initialized(result []byte) (upstream.Info, error) {
 	}
 	if !slices.Contains(legacyVersions, version) {
 		var cause error
-		if version == ModernVersion {
+		if version == mcp.Modern {
 			cause = errLoose
 		}
 		return upstream.Info{}, upstream.Fail(registry.FailProtocol, cause,
@@ -113,8 +100,8 @@ func initialized(result []byte) (upstream.Info, error) {
 // discover asks for what a modern connection begins with; only says that the server names no version of the legacy era. A
 // refusal by the server comes as a *jsonrpc.Error.
 func (h *Handshake) discover(ctx context.Context) (info upstream.Info, only bool, refusal *jsonrpc.Error, err error) {
-	h.Peer.Agree(upstream.Info{Era: upstream.Modern, ProtocolVersion: ModernVersion})
-	reply, err := h.Peer.Call(ctx, upstream.Call{Method: MethodDiscover, Params: []byte("{}")})
+	h.Peer.Agree(upstream.Info{Era: upstream.Modern, ProtocolVersion: mcp.Modern})
+	reply, err := h.Peer.Call(ctx, upstream.Call{Method: mcp.MethodDiscover, Params: []byte("{}")})
 	if err != nil || reply.Error != nil {
 		return upstream.Info{}, false, reply.Error, err
 	}
@@ -122,14 +109,14 @@ func (h *Handshake) discover(ctx context.Context) (info upstream.Info, only bool
 	modern, only := false, true
 	for raw := range jsonrpc.Elements(versions) {
 		version, _ := jsonrpc.String(raw)
-		modern = modern || version == ModernVersion
+		modern = modern || version == mcp.Modern
 		only = only && !slices.Contains(legacyVersions, version)
 	}
 	if !modern {
 		return upstream.Info{}, false, nil, upstream.Fail(registry.FailProtocol, nil,
-			"The server's answer to server/discover does not name the protocol version %s.", ModernVersion)
+			"The server's answer to server/discover does not name the protocol version %s.", mcp.Modern)
 	}
-	return readInfo(upstream.Modern, ModernVersion, reply.Result), only, nil, nil
+	return readInfo(upstream.Modern, mcp.Modern, reply.Result), only, nil, nil
 }
 
 func readInfo(era upstream.Era, version string, result []byte) upstream.Info {
@@ -143,7 +130,7 @@ func readInfo(era upstream.Era, version string, result []byte) upstream.Info {
 	info.Capabilities = object(jsonrpc.Member(result, "capabilities"))
 	info.Meta = object(jsonrpc.Member(result, "_meta"))
 	if info.ServerInfo = object(jsonrpc.Member(result, "serverInfo")); info.ServerInfo == nil {
-		info.ServerInfo = object(jsonrpc.Member(info.Meta, metaServerInfo))
+		info.ServerInfo = object(jsonrpc.Member(info.Meta, mcp.MetaServerInfo))
 	}
 	if raw, ok := jsonrpc.Member(result, "instructions"); ok && jsonrpc.IsString(raw) {
 		info.Instructions = raw

@@ -29,7 +29,7 @@ type server struct {
 }
 
 func newServer(initialize, discover []answer) *server {
-	return &server{answers: map[string][]answer{MethodInitialize: initialize, MethodDiscover: discover}}
+	return &server{answers: map[string][]answer{"initialize": initialize, "server/discover": discover}}
 }
 
 type answer struct {
@@ -92,9 +92,9 @@ const (
 )
 
 var (
-	initialize  = "legacy " + MethodInitialize
-	initialised = "legacy " + methodInitialized
-	discover    = "modern " + MethodDiscover
+	initialize  = "legacy initialize"
+	initialised = "legacy notifications/initialized"
+	discover    = "modern server/discover"
 )
 
 func TestHandshake(t *testing.T) {
@@ -111,32 +111,32 @@ func TestHandshake(t *testing.T) {
 			initialize: []answer{{result: asLegacy}}, wantVersion: "2025-06-18", wantSent: []string{initialize, initialised},
 		},
 		"a client that would rather be modern meets a modern server": {
-			prefers: upstream.Modern, discover: []answer{{result: asModern}}, wantVersion: ModernVersion, wantSent: []string{discover},
+			prefers: upstream.Modern, discover: []answer{{result: asModern}}, wantVersion: "2026-07-28", wantSent: []string{discover},
 		},
 		"a client that would rather be modern meets a legacy server": {
 			prefers: upstream.Modern, initialize: []answer{{result: asLegacy}}, wantVersion: "2025-06-18", wantSent: []string{discover, initialize, initialised},
 		},
 		"a legacy client meets a server without initialize": {
-			discover: []answer{{result: asModern}}, wantVersion: ModernVersion, wantSent: []string{initialize, discover},
+			discover: []answer{{result: asModern}}, wantVersion: "2026-07-28", wantSent: []string{initialize, discover},
 		},
 		"a server answers initialize with the modern version": {
 			initialize: []answer{{result: `{"protocolVersion":"2026-07-28"}`}}, discover: []answer{{result: asBoth}},
-			wantVersion: ModernVersion, wantSent: []string{initialize, discover},
+			wantVersion: "2026-07-28", wantSent: []string{initialize, discover},
 		},
 		"a server says nothing to discover": {
 			prefers: upstream.Modern, discover: []answer{{silent: true}}, initialize: []answer{{result: asLegacy}},
 			wantVersion: "2025-06-18", wantSent: []string{discover, initialize, initialised},
 		},
 		"a server wants the one of its versions that is spoken": {
-			prefers: upstream.Modern, discover: []answer{{code: codeUnsupportedVersion, data: `{"supported":["2026-07-28"]}`}, {result: asModern}},
-			wantVersion: ModernVersion, wantSent: []string{discover, discover},
+			prefers: upstream.Modern, discover: []answer{{code: -32022, data: `{"supported":["2026-07-28"]}`}, {result: asModern}},
+			wantVersion: "2026-07-28", wantSent: []string{discover, discover},
 		},
 		"a modern server supports none of the versions": {
-			prefers: upstream.Modern, discover: []answer{{code: codeUnsupportedVersion, data: `{"supported":["2030-01-01"]}`}},
+			prefers: upstream.Modern, discover: []answer{{code: -32022, data: `{"supported":["2030-01-01"]}`}},
 			wantSent: []string{discover}, wantReason: registry.FailProtocol, wantError: "refused server/discover",
 		},
 		"a modern server does not understand us": {
-			prefers: upstream.Modern, discover: []answer{{code: upstream.CodeHeaderMismatch}},
+			prefers: upstream.Modern, discover: []answer{{code: -32020}},
 			wantSent: []string{discover}, wantReason: registry.FailProtocol, wantError: "-32020",
 		},
 		"a server refuses both": {

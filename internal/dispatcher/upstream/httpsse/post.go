@@ -14,6 +14,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -39,7 +40,7 @@ func (w *wire) post(ctx context.Context, message []byte, p *link.Call) error {
 	defer cancel()
 	header := http.Header{"Content-Type": {jsonType}, "Accept": {jsonType + ", " + streamType}}
 	if info := w.agreed.Load(); info != nil && info.ProtocolVersion != "" {
-		header.Set("Mcp-Protocol-Version", info.ProtocolVersion)
+		header.Set(mcp.HeaderVersion, info.ProtocolVersion)
 	}
 	resp, err := w.Send(limited, origin.Request{Method: http.MethodPost, Target: w.target, Body: message, Header: header}) //nolint:bodyclose // Discard closes it
 	switch {

@@ -12,13 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-)
-
-// The subscription of revision 2026-07-28, and what belongs to it.
-const (
-	methodListen     = "subscriptions/listen"
-	acknowledged     = "notifications/subscriptions/acknowledged"
-	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 const (
@@ -62,8 +56,8 @@ func (f *feed) serve(ctx context.Context, call upstream.Call) (upstream.Reply, e
 	if !ok {
 		return refuse(jsonrpc.CodeInvalidParams, call.Method+" needs uri, a string."), nil
 	}
-	version := f.want(uri, call.Method == upstream.MethodSubscribe)
-	if call.Method == upstream.MethodUnsubscribe {
+	version := f.want(uri, call.Method == mcp.MethodSubscribe)
+	if call.Method == mcp.MethodUnsubscribe {
 		return upstream.Reply{Result: emptyObject}, nil
 	}
 	if err := f.await(ctx, version); err != nil {
@@ -249,18 +243,18 @@ func (f *feed) caughtUp(broke bool) {
 	}
 	if c.view.begun() {
 		c.Outdate()
-		tell(upstream.ToolsChanged, nil)
+		tell(mcp.NotifyToolsChanged, nil)
 	}
 	if !broke {
 		return
 	}
-	tell(upstream.PromptsChanged, nil)
-	tell(upstream.ResourcesChanged, nil)
+	tell(mcp.NotifyPromptsChanged, nil)
+	tell(mcp.NotifyResourcesChanged, nil)
 	f.mu.Lock()
 	uris := f.uris
 	f.mu.Unlock()
 	for _, uri := range uris {
-		tell(upstream.ResourceUpdated, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'))
+		tell(mcp.NotifyResourceUpdated, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'))
 	}
 }
 
@@ -287,7 +281,7 @@ func (f *feed) begin(filter []byte) *listening {
 	go func() {
 		defer close(l.done)
 		defer cancel()
-		reply, err := f.conn.Call(ctx, upstream.Call{Method: methodListen, Params: params, Owner: l})
+		reply, err := f.conn.Call(ctx, upstream.Call{Method: mcp.MethodListen, Params: params, Owner: l})
 		l.refusal, l.err = reply.Error, err
 	}()
 	return l
@@ -354,7 +348,7 @@ func (c *Conn) ended(id jsonrpc.ID) bool {
 // acknowledgement is taken whole.
 func (c *Conn) heard(m *jsonrpc.Message, on *Call) (p *Call, params []byte) {
 	p, params = on, bytes.Clone(m.Params)
-	raw, ok := jsonrpc.Member(m.Meta(), metaSubscription)
+	raw, ok := jsonrpc.Member(m.Meta(), mcp.MetaSubscription)
 	if !ok {
 		return p, params
 	}
@@ -363,7 +357,7 @@ func (c *Conn) heard(m *jsonrpc.Message, on *Call) (p *Call, params []byte) {
 			p = named
 		}
 	}
-	meta := jsonrpc.ReplaceMembers(m.Meta(), jsonrpc.Edit{Key: metaSubscription})
+	meta := jsonrpc.ReplaceMembers(m.Meta(), jsonrpc.Edit{Key: mcp.MetaSubscription})
 	if empty(meta) {
 		meta = nil
 	}

@@ -20,6 +20,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -187,7 +188,7 @@ func (c *Conn) Closed() *upstream.Error {
 
 // Call sends a request and waits for the answer.
 func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply, error) {
-	if (request.Method == upstream.MethodSubscribe || request.Method == upstream.MethodUnsubscribe) && c.feed != nil && c.Info().Era == upstream.Modern {
+	if (request.Method == mcp.MethodSubscribe || request.Method == mcp.MethodUnsubscribe) && c.feed != nil && c.Info().Era == upstream.Modern {
 		return c.feed.serve(ctx, request)
 	}
 	p, err := c.register(request)
@@ -221,7 +222,7 @@ func (c *Conn) Call(ctx context.Context, request upstream.Call) (upstream.Reply,
 
 // givenUp tells the server that the caller gave the call up, and returns why.
 func (c *Conn) givenUp(ctx context.Context, p *Call) error {
-	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != handshake.MethodInitialize {
+	if p.sent.Load() && !c.wire.Leaves(c.Info().Era) && p.Method != mcp.MethodInitialize {
 		c.mu.Lock()
 		if !c.closing {
 			c.telling.Go(func() { c.tellCancelled(p.id) }) //nolint:contextcheck // the caller's context has ended
@@ -235,7 +236,7 @@ func (c *Conn) tellCancelled(id int64) {
 	ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 	defer cancel()
 	params := append(appendInt([]byte(`{"requestId":`), id), '}')
-	err := c.wire.Tell(ctx, jsonrpc.AppendNotification(nil, methodCancelled, params))
+	err := c.wire.Tell(ctx, jsonrpc.AppendNotification(nil, mcp.NotifyCancelled, params))
 	if err == nil {
 		err = c.wire.Flush(ctx) // a connection of this call alone is closed behind it
 	}
@@ -289,7 +290,7 @@ func (c *Conn) Settle(p *Call, a Answer) {
 	c.mu.Lock()
 	delete(c.calls, p.id)
 	c.mu.Unlock()
-	if a.Error != nil && a.Error.Code == upstream.CodeHeaderMismatch && c.Info().Era == upstream.Modern {
+	if a.Error != nil && a.Error.Code == mcp.CodeHeaderMismatch && c.Info().Era == upstream.Modern {
 		c.Outdate() // the headers came from the catalogue
 	}
 	p.settled.Store(true)

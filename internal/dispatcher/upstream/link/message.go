@@ -7,23 +7,8 @@ import (
 	"strconv"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
-)
-
-// The methods that connections themselves know, beside those of the handshake.
-const (
-	methodPing      = "ping"
-	methodCancelled = "notifications/cancelled"
-	methodProgress  = "notifications/progress"
-)
-
-// The keys of _meta that revision 2026-07-28 asks for in every request.
-const (
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaToken        = "progressToken"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 var emptyObject = []byte("{}")
@@ -43,26 +28,26 @@ func (c *Conn) params(p *Call) []byte {
 	if !present && p.Progress == nil && c.Info().Era != upstream.Modern {
 		return p.Params
 	}
-	edits := []jsonrpc.Edit{{Key: metaToken}}
+	edits := []jsonrpc.Edit{{Key: mcp.ProgressToken}}
 	if p.Progress != nil {
 		edits[0].Raw = appendInt(nil, p.id)
 	}
 	if c.Info().Era == upstream.Modern {
 		edits = append(edits, c.modernMeta(meta)...)
 	} else {
-		edits = append(edits, jsonrpc.Edit{Key: metaVersion}, jsonrpc.Edit{Key: metaCapabilities}, jsonrpc.Edit{Key: metaClientInfo})
+		edits = append(edits, jsonrpc.Edit{Key: mcp.MetaVersion}, jsonrpc.Edit{Key: mcp.MetaCapabilities}, jsonrpc.Edit{Key: mcp.MetaClientInfo})
 	}
 	return jsonrpc.ReplaceMembers(p.Params, jsonrpc.Edit{Key: "_meta", Raw: jsonrpc.ReplaceMembers(meta, edits...)})
 }
 
 // modernMeta are the keys that a request of revision 2026-07-28 must have.
 func (c *Conn) modernMeta(meta []byte) []jsonrpc.Edit {
-	edits := []jsonrpc.Edit{{Key: metaVersion, Raw: jsonrpc.AppendString(nil, handshake.ModernVersion)}}
-	if _, ok := jsonrpc.Member(meta, metaCapabilities); !ok {
-		edits = append(edits, jsonrpc.Edit{Key: metaCapabilities, Raw: c.hello.Capabilities})
+	edits := []jsonrpc.Edit{{Key: mcp.MetaVersion, Raw: jsonrpc.AppendString(nil, mcp.Modern)}}
+	if _, ok := jsonrpc.Member(meta, mcp.MetaCapabilities); !ok {
+		edits = append(edits, jsonrpc.Edit{Key: mcp.MetaCapabilities, Raw: c.hello.Capabilities})
 	}
-	if _, ok := jsonrpc.Member(meta, metaClientInfo); !ok {
-		edits = append(edits, jsonrpc.Edit{Key: metaClientInfo, Raw: c.hello.ClientInfo})
+	if _, ok := jsonrpc.Member(meta, mcp.MetaClientInfo); !ok {
+		edits = append(edits, jsonrpc.Edit{Key: mcp.MetaClientInfo, Raw: c.hello.ClientInfo})
 	}
 	return edits
 }

@@ -12,8 +12,8 @@ import (
 	"regexp"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -125,10 +125,10 @@ func IsEvent(data []byte) bool {
 // notice takes a notification.
 func (c *Conn) notice(m *jsonrpc.Message, on *Call) {
 	switch m.Method {
-	case methodProgress:
+	case mcp.NotifyProgress:
 		c.progress(m)
 		return
-	case methodCancelled:
+	case mcp.NotifyCancelled:
 		id, ok := jsonrpc.ParseID(m.Param("requestId"))
 		c.mu.Lock()
 		cancel := c.asks[id.Key()]
@@ -140,14 +140,14 @@ func (c *Conn) notice(m *jsonrpc.Message, on *Call) {
 			c.Drop("a cancellation of no request")
 		}
 		return
-	case acknowledged:
+	case mcp.NotifyAcknowledged:
 		if p, _ := c.heard(m, on); p != nil && p.listening() != nil {
 			p.listening().acknowledge(p.id, m.Param("notifications"))
 			return
 		}
 		c.Drop("an acknowledgement of nothing")
 		return
-	case upstream.ToolsChanged:
+	case mcp.NotifyToolsChanged:
 		c.Outdate()
 	}
 	if c.handler == nil {
@@ -158,7 +158,7 @@ func (c *Conn) notice(m *jsonrpc.Message, on *Call) {
 }
 
 func (c *Conn) progress(m *jsonrpc.Message) {
-	token, ok := jsonrpc.Int(m.Param(metaToken))
+	token, ok := jsonrpc.Int(m.Param(mcp.ProgressToken))
 	if p := c.Pending(token); ok && p != nil && p.Progress != nil {
 		p.Progress(bytes.Clone(m.Params))
 		return
@@ -183,10 +183,10 @@ func (c *Conn) event(m *jsonrpc.Message, on *Call) upstream.Event {
 func (c *Conn) ask(m *jsonrpc.Message, on *Call) {
 	var reply func(ctx context.Context) upstream.Reply
 	switch {
-	case m.Method == handshake.MethodInitialize || m.Method == handshake.MethodDiscover:
+	case m.Method == mcp.MethodInitialize || m.Method == mcp.MethodDiscover:
 		c.Fail(upstream.Fail(registry.FailNotMCP, nil, "The server sends back what it was sent: it is not an MCP server."))
 		return
-	case m.Method == methodPing:
+	case m.Method == mcp.MethodPing:
 		reply = func(context.Context) upstream.Reply { return upstream.Reply{Result: emptyObject} }
 	case c.handler == nil || c.Info().Era == upstream.Modern:
 		c.Drop("a request that nobody answers")

@@ -21,6 +21,7 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -102,7 +103,7 @@ func (l *lister) fetch(ctx context.Context, params []byte) ([]byte, error) {
 // Tools reads the whole tools/list. timeout bounds one page. Every error but the caller's own is an *upstream.Error.
 func Tools(ctx context.Context, c upstream.Conn, timeout time.Duration) (*upstream.Catalogue, error) {
 	cat := &upstream.Catalogue{Resources: -1, Prompts: -1}
-	list := &lister{conn: c, method: "tools/list", timeout: timeout, page: func(result []byte) (int, string, error) {
+	list := &lister{conn: c, method: mcp.MethodListTools, timeout: timeout, page: func(result []byte) (int, string, error) {
 		defs, cursor, err := catalog.ParseTools(result)
 		cat.Tools = append(cat.Tools, parseTools(defs)...)
 		if ttl, ok := ttlOf(result); ok && (cat.TTL == 0 || ttl < cat.TTL) {

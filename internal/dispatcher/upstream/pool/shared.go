@@ -12,6 +12,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -151,7 +152,7 @@ func (s *shared) HandleNotification(event upstream.Event) {
 	}
 	event.Owner = nil
 	switch {
-	case event.Method == upstream.ResourceUpdated:
+	case event.Method == mcp.NotifyResourceUpdated:
 		s.updated(event)
 	case isListChange(event.Method):
 		s.pool.opts.ListChanged(event.Method)
@@ -217,7 +218,7 @@ func (l *lease) Call(ctx context.Context, call upstream.Call) (upstream.Reply, e
 	if err != nil {
 		return upstream.Reply{}, err
 	}
-	if call.Method == upstream.MethodSubscribe || call.Method == upstream.MethodUnsubscribe {
+	if call.Method == mcp.MethodSubscribe || call.Method == mcp.MethodUnsubscribe {
 		return l.subscribe(ctx, conn, call)
 	}
 	call.Owner = &owner{l, call.Owner}

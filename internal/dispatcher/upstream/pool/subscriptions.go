@@ -13,6 +13,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // unsubscribeTimeout bounds what nobody waits for.
@@ -85,7 +86,7 @@ func (l *lease) subscribe(ctx context.Context, conn upstream.Conn, call upstream
 	raw, _ := jsonrpc.Member(call.Params, "uri")
 	uri, _ := jsonrpc.String(raw)
 	subs := &l.shared.subscriptions
-	if call.Method == upstream.MethodUnsubscribe {
+	if call.Method == mcp.MethodUnsubscribe {
 		if !subs.remove(uri, l) {
 			return upstream.Reply{Result: []byte("{}")}, nil
 		}
@@ -112,7 +113,7 @@ func (l *lease) unsubscribe() {
 		ctx, cancel := context.WithTimeout(ctx, unsubscribeTimeout)
 		defer cancel()
 		for _, uri := range uris {
-			l.shared.say(ctx, conn, upstream.MethodUnsubscribe, uri)
+			l.shared.say(ctx, conn, mcp.MethodUnsubscribe, uri)
 		}
 	})
 }
@@ -151,8 +152,8 @@ func (s *shared) keep(conn upstream.Conn) {
 
 func (s *shared) renew(ctx context.Context, conn upstream.Conn) {
 	for _, uri := range s.subscriptions.all() {
-		s.say(ctx, conn, upstream.MethodSubscribe, uri)
-		s.updated(upstream.Event{Method: upstream.ResourceUpdated, Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')})
+		s.say(ctx, conn, mcp.MethodSubscribe, uri)
+		s.updated(upstream.Event{Method: mcp.NotifyResourceUpdated, Params: append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')})
 	}
 }
 

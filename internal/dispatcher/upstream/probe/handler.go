@@ -11,6 +11,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -19,11 +20,11 @@ type handler Prober
 
 func (h *handler) HandleRequest(_ context.Context, event upstream.Event) upstream.Reply {
 	switch event.Method {
-	case "roots/list":
+	case mcp.MethodListRoots:
 		return upstream.Reply{Result: []byte(`{"roots":[]}`)}
-	case "elicitation/create":
+	case mcp.MethodElicit:
 		return upstream.Reply{Result: []byte(`{"action":"decline"}`)}
-	case "sampling/createMessage":
+	case mcp.MethodCreateMessage:
 		// The code is the one that MCP gives for a request that the user rejects (Client Features, Sampling).
 		return upstream.Reply{Error: &jsonrpc.Error{Code: -1, Message: "Declined: this connection serves no user"}}
 	}
@@ -34,7 +35,7 @@ func (h *handler) HandleNotification(event upstream.Event) {
 	if !strings.HasSuffix(event.Method, "/list_changed") {
 		return
 	}
-	if event.Method == upstream.PromptsChanged || event.Method == upstream.ResourcesChanged { // of which the catalogue holds the number alone
+	if event.Method == mcp.NotifyPromptsChanged || event.Method == mcp.NotifyResourcesChanged { // of which the catalogue holds the number alone
 		h.opts.ListChanged(event.Method)
 	}
 	select {

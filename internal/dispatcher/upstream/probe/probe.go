@@ -18,6 +18,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/lists"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -320,9 +321,9 @@ func (w *watch) probe(ctx context.Context) error {
 	set, begun := w.settings(), w.opts.Now()
 	limited, cancel := context.WithTimeoutCause(ctx, set.Timeout, errProbe)
 	defer cancel()
-	method := "ping"
+	method := mcp.MethodPing
 	if w.conn.Info().Era == upstream.Modern {
-		method = "server/discover"
+		method = mcp.MethodDiscover
 	}
 	_, err := w.conn.Call(limited, upstream.Call{Method: method})
 	now := w.opts.Now()

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
-	"toolgate.dev/toolgate/internal/dispatcher/upstream/handshake"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -93,15 +93,15 @@ const maxPooled = 64 << 10
 
 // adopt takes the session id that the answer to initialize may carry.
 func (w *wire) adopt(resp *http.Response, p *link.Call) error {
-	if p.Method != handshake.MethodInitialize {
+	if p.Method != mcp.MethodInitialize {
 		return nil
 	}
-	id := resp.Header.Get(headerSession)
+	id := resp.Header.Get(mcp.HeaderSession)
 	if id == "" {
 		return nil
 	}
 	if len(id) > maxSessionLength || strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		return upstream.Fail(registry.FailNotMCP, nil, "The server's %s is too long or has characters other than visible ASCII.", headerSession)
+		return upstream.Fail(registry.FailNotMCP, nil, "The server's %s is too long or has characters other than visible ASCII.", mcp.HeaderSession)
 	}
 	w.session.Store(&id)
 	return nil
@@ -201,7 +201,7 @@ func (w *wire) resume(ctx context.Context, lastID string, delay time.Duration) (
 	if err := pause(ctx, delay); err != nil {
 		return nil, nil, err
 	}
-	resp, err := w.send(ctx, http.MethodGet, nil, map[string]string{headerLastID: lastID})
+	resp, err := w.send(ctx, http.MethodGet, nil, map[string]string{mcp.HeaderLastEvent: lastID})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, err

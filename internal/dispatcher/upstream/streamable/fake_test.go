@@ -21,6 +21,15 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
+// The headers as servers spell them.
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "MCP-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+	paramPrefix   = "Mcp-Param-"
+)
+
 // fake is a legacy server with a session, whose answers a test may replace.
 type fake struct {
 	// answer replaces the answer to a request; it reports whether it has.

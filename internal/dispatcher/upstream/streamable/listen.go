@@ -15,6 +15,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/sse"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -27,7 +28,7 @@ func (w *wire) listen(answered func()) {
 	for opened := false; w.conn.Context().Err() == nil; opened = true {
 		headers := map[string]string{}
 		if lastID != "" {
-			headers[headerLastID] = lastID
+			headers[mcp.HeaderLastEvent] = lastID
 		}
 		resp, err := w.send(w.conn.Context(), http.MethodGet, nil, headers)
 		answered()

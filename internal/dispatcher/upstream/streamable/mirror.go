@@ -12,15 +12,8 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
-)
-
-// The headers that mirror a request of revision 2026-07-28, and the member of a schema that asks for one of its own.
-const (
-	headerMethod = "Mcp-Method"
-	headerName   = "Mcp-Name"
-	paramPrefix  = "Mcp-Param-"
-	annotation   = "x-mcp-header"
 )
 
 // mirror gives the headers that mirror the body, as revision 2026-07-28 asks of clients (Transports, streamable HTTP).
@@ -28,12 +21,12 @@ func (w *wire) mirror(ctx context.Context, p *link.Call) (map[string]string, err
 	if !w.modern() {
 		return nil, nil
 	}
-	headers := map[string]string{headerMethod: p.Method}
+	headers := map[string]string{mcp.HeaderMethod: p.Method}
 	key := ""
 	switch p.Method {
-	case "tools/call", "prompts/get":
+	case mcp.MethodCallTool, mcp.MethodGetPrompt:
 		key = "name"
-	case "resources/read":
+	case mcp.MethodReadResource:
 		key = "uri"
 	}
 	raw, _ := jsonrpc.Member(p.Params, key)
@@ -41,8 +34,8 @@ func (w *wire) mirror(ctx context.Context, p *link.Call) (map[string]string, err
 	if key == "" || !ok {
 		return headers, nil
 	}
-	headers[headerName] = headerText(name)
-	if p.Method != "tools/call" {
+	headers[mcp.HeaderName] = headerText(name)
+	if p.Method != mcp.MethodCallTool {
 		return headers, nil
 	}
 	return headers, w.mirrorArguments(ctx, name, p.Params, headers)
@@ -77,7 +70,7 @@ func (m *mirroring) walk(schema, value []byte) error {
 		if !present {
 			continue
 		}
-		if raw, annotated := jsonrpc.Member(sub, annotation); annotated {
+		if raw, annotated := jsonrpc.Member(sub, mcp.KeyParamHeader); annotated {
 			name, _ := jsonrpc.String(raw)
 			if err := m.add(name, inner); err != nil {
 				return err
@@ -101,7 +94,7 @@ func (m *mirroring) add(name string, value []byte) error {
 	if !ok {
 		text = string(value)
 	}
-	m.headers[paramPrefix+name] = headerText(text)
+	m.headers[mcp.HeaderParamPrefix+name] = headerText(text)
 	return nil
 }
 

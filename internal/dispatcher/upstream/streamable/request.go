@@ -14,14 +14,8 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/origin"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
-)
-
-// The headers of streamable HTTP.
-const (
-	headerSession = "Mcp-Session-Id"
-	headerVersion = "Mcp-Protocol-Version"
-	headerLastID  = "Last-Event-Id"
 )
 
 const (
@@ -49,10 +43,10 @@ func (w *wire) send(ctx context.Context, method string, body []byte, extra map[s
 		header["Accept"] = takesStream
 	}
 	if info := w.agreed.Load(); info != nil && info.ProtocolVersion != "" {
-		header[headerVersion] = []string{info.ProtocolVersion}
+		header[mcp.HeaderVersion] = []string{info.ProtocolVersion}
 	}
 	if session := w.session.Load(); session != nil {
-		header[headerSession] = []string{*session}
+		header[mcp.HeaderSession] = []string{*session}
 	}
 	for name, value := range extra {
 		header.Set(name, value)

@@ -10,6 +10,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // Vet refuses a schema whose annotations ask for headers that could not be sent: a client over streamable HTTP must leave such
@@ -50,7 +51,7 @@ func (v *vetting) schema(schema []byte, path string, how reach) error {
 		var err error
 		at := path + "/" + key
 		switch {
-		case key == annotation:
+		case key == mcp.KeyParamHeader:
 			err = v.annotation(schema, value, path, how)
 		case plainKeywords[key]:
 		case key == "properties":
@@ -92,7 +93,7 @@ func (v *vetting) nested(value []byte, path string) error {
 
 func (v *vetting) annotation(schema, raw []byte, path string, how reach) error {
 	fault := func(format string, args ...any) error {
-		return fmt.Errorf("%w (%s/%s): %s", catalog.ErrInvalidSchema, path, annotation, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w (%s/%s): %s", catalog.ErrInvalidSchema, path, mcp.KeyParamHeader, fmt.Sprintf(format, args...))
 	}
 	if how != property {
 		return fault("only a property that is reached from the root through properties alone can be mirrored in a header")
