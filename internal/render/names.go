@@ -60,6 +60,8 @@ const IndexKey = "index.json"
 const (
 	ContainerDispatcher = "dispatcher"
 	ContainerServer     = "server"
+	// ContainerInstall brings the dispatcher to where the image of a stdio server can run it; no other server has it.
+	ContainerInstall = "install"
 )
 
 // Ports of the dispatcher. Containers of a pod share them, so they are uncommon ones.

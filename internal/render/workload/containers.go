@@ -30,7 +30,7 @@ const (
 // dispatcher's resources: ResourceQuotas and LimitRanges ask them of every container, and no pod needs more for it, as both never
 // run at a time.
 func installContainer(s *mcpv1alpha1.MCPServer, p Platform) *corev1ac.ContainerApplyConfiguration {
-	return withImage(corev1ac.Container().WithName(containerInstall), p).
+	return withImage(corev1ac.Container().WithName(render.ContainerInstall), p).
 		WithCommand(dispatcherBinary, "install", "--to", launcherBinary).
 		WithResources(dispatcherResources(corev1.ResourceRequirements{
 			Limits: s.Spec.Dispatcher.Resources.Limits, Requests: s.Spec.Dispatcher.Resources.Requests,

@@ -3,9 +3,6 @@
 
 package workload
 
-// containerInstall is the container that brings the dispatcher to where the server's image can run it.
-const containerInstall = "install"
-
 // Users of the two sides of a pod. They differ so that the server can't touch the dispatcher's files or processes.
 const (
 	userServer     = 10001
