@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
@@ -50,6 +51,20 @@ var _ = Describe("First use", func() {
 		w.settleEnforced(pod)
 		Expect(registered("files.read-file")).To(Equal("False/DefinitionChanged"))
 		Expect(message(w.getTool("files.read-file").Status.Conditions, "Registered")).To(ContainSubstring("it was not pinned while"))
+	})
+
+	It("is what counts where pinning is tightened: what changed is withheld, and nothing else", func() {
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff }))
+		w.settle()
+		read, write := fakecluster.Definition("read_file", fakecluster.ReadOnly), fakecluster.Definition("write_file", "")
+		pod := w.runPod("files", read, write)
+		w.settleEnforced(pod)
+		lists(pod, read, fakecluster.Definition("write_file", `,"description":"more"`))
+		Expect([]string{registered("files.read-file"), registered("files.write-file")}).To(Equal([]string{"True/Registered", "True/Registered"}))
+		w.restart()
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningStrict })
+		w.settleEnforced(pod)
+		Expect([]string{registered("files.read-file"), registered("files.write-file")}).To(Equal([]string{"True/Registered", "False/DefinitionChanged"}))
 	})
 
 	It("is never reopened when an MCPTool is deleted", func() {
