@@ -15,6 +15,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/render"
 )
 
@@ -23,7 +24,9 @@ const writers = 8
 
 // updateAll brings all tools up to date. One that can't be written keeps none of the others from being written.
 func (r *DiscoveryReconciler) updateAll(ctx context.Context, d *discovery, tools []mcpv1alpha1.MCPTool) error {
-	duplicates := render.Duplicates(tools)
+	duplicates := render.Duplicates(tools, func(t *mcpv1alpha1.MCPTool) bool {
+		return admission.Tool{Object: t, Server: d.server, View: d.view}.Met()
+	})
 	return errors.Join(forEach(len(tools), func(i int) error {
 		return r.update(ctx, d, &tools[i], duplicates[tools[i].Name])
 	})...)

@@ -93,6 +93,12 @@ type ObservedTool struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Digest string `json:"digest,omitempty"`
+	// revision of the server whose pods list it, as in its status.revisions: the
+	// one by which the tool is judged.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Revision string `json:"revision,omitempty"`
 	// variants is how many different definitions the replicas list.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

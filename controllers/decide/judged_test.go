@@ -17,19 +17,20 @@ func TestToolsAreJudgedByTheRevisionThatServes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pods                              []decide.Pod
 		registered, callable, destructive string
+		listedBy                          string
 	}{
 		"the new one marks it destructive and does not serve": {
-			[]decide.Pod{pod("a", safe), pod("b", harmful, of("r2"), notReady)}, "True/Registered", "True/Callable", "False"},
+			[]decide.Pod{pod("a", safe), pod("b", harmful, of("r2"), notReady)}, "True/Registered", "True/Callable", "False", "r1"},
 		"the new one serves, too": {
-			[]decide.Pod{pod("a", safe), pod("b", harmful, of("r2"))}, "True/Registered", "False/Untrusted", "True"},
+			[]decide.Pod{pod("a", safe), pod("b", harmful, of("r2"))}, "True/Registered", "False/Untrusted", "True", "r2"},
 		"nobody serves": {
-			[]decide.Pod{pod("a", safe, notReady), pod("b", harmful, of("r2"), notReady)}, "True/Registered", "False/Untrusted", "True"},
+			[]decide.Pod{pod("a", safe, notReady), pod("b", harmful, of("r2"), notReady)}, "True/Registered", "False/Untrusted", "True", "r2"},
 		"it comes with one that does not serve": {
-			[]decide.Pod{pod("a", without1), pod("b", harmful, of("r2"), notReady)}, "False/NotListed", "False/NotListed", ""},
+			[]decide.Pod{pod("a", without1), pod("b", harmful, of("r2"), notReady)}, "False/NotListed", "False/NotListed", "", ""},
 		"it goes with one that does not serve": {
-			[]decide.Pod{pod("a", safe), pod("b", without2, of("r2"), notReady)}, "True/Registered", "True/Callable", "False"},
+			[]decide.Pod{pod("a", safe), pod("b", without2, of("r2"), notReady)}, "True/Registered", "True/Callable", "False", "r1"},
 		"what serves has told a new manager nothing": {
-			[]decide.Pod{pod("a", silent), pod("b", without2, of("r2"), notReady)}, "False/NotDiscovered", "False/NotDiscovered", ""},
+			[]decide.Pod{pod("a", silent), pod("b", without2, of("r2"), notReady)}, "False/NotDiscovered", "False/NotDiscovered", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTale(t).records("r1=c1", "r2=c2").sees("r2", tc.pods...)
@@ -38,6 +39,9 @@ func TestToolsAreJudgedByTheRevisionThatServes(t *testing.T) {
 				t.Errorf("Registered %s, Callable %s; want %s, %s", got["Registered"], got["Callable"], tc.registered, tc.callable)
 			}
 			var verdict mcpv1alpha1.Hint
+			if o := s.in.Tool.Status.Observed; (o == nil) != (tc.listedBy == "") || o != nil && o.Revision != tc.listedBy {
+				t.Errorf("observed %+v, want it to be of revision %q", o, tc.listedBy)
+			}
 			if d := s.in.Tool.Status.Destructive; d != nil {
 				verdict = d.Verdict
 			}

@@ -73,19 +73,24 @@ func Undeclared(t *mcpv1alpha1.MCPTool) Fault {
 }
 
 // Duplicates says, by the name of the object, which tools of one server can't be told apart: two objects for one tool, or
-// two names that no person declared and that differ in nothing but case, or not at all as the name of an object.
-func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]Fault {
+// two names that no person declared and that differ in nothing but case, or not at all as the name of an object. Names are held
+// against those of the tools that count: what other revisions list is met by nobody beside them.
+func Duplicates(tools []mcpv1alpha1.MCPTool, counts func(*mcpv1alpha1.MCPTool) bool) map[string]Fault {
 	objects := map[string][]string{}
 	undeclared := map[string]bool{}
-	names := make([]string, 0, len(tools))
+	all, met := make([]string, 0, len(tools)), make([]*mcpv1alpha1.MCPTool, 0, len(tools))
+	names := make([]string, 0, len(tools)) // of those that are met
 	for i := range tools {
 		t := &tools[i]
+		all = append(all, t.Spec.ToolName)
+		if counts(t) {
+			met, names = append(met, t), append(names, t.Spec.ToolName)
+		}
 		objects[t.Spec.ToolName] = append(objects[t.Spec.ToolName], t.Name)
 		undeclared[t.Spec.ToolName] = undeclared[t.Spec.ToolName] || !OwnedByPeople(t)
-		names = append(names, t.Spec.ToolName)
 	}
 	out := map[string]Fault{}
-	for _, name := range catalog.Duplicates(names) {
+	for _, name := range catalog.Duplicates(all) {
 		slices.Sort(objects[name])
 		for _, object := range objects[name] {
 			out[object] = Fault{fmt.Sprintf("MCPTools %s all claim tool %s", strings.Join(objects[name], ", "), name), "delete all but one"}
@@ -103,7 +108,7 @@ func Duplicates(tools []mcpv1alpha1.MCPTool) map[string]Fault {
 		}
 	}
 	confused(catalog.Collisions(names), "differ in case alone")
-	confused(oneObject(tools), "have one object name")
+	confused(oneObject(met), "have one object name")
 	return out
 }
 
@@ -120,10 +125,10 @@ func quoted(names []string) string {
 }
 
 // oneObject are the groups of two or more names, sorted, that would be objects of one name.
-func oneObject(tools []mcpv1alpha1.MCPTool) map[string][]string {
+func oneObject(tools []*mcpv1alpha1.MCPTool) map[string][]string {
 	groups := map[string][]string{}
-	for i := range tools {
-		spec := &tools[i].Spec
+	for _, t := range tools {
+		spec := &t.Spec
 		object := catalog.ObjectName(spec.ServerRef.Name, spec.ToolName)
 		if !slices.Contains(groups[object], spec.ToolName) {
 			groups[object] = append(groups[object], spec.ToolName)

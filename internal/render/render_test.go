@@ -183,10 +183,12 @@ func TestDuplicates(t *testing.T) {
 		"names that differ in case":               {[]mcpv1alpha1.MCPTool{tool("a", "x", false), tool("b", "X", false)}, []string{"a", "b"}},
 		"of which a person declared one":          {[]mcpv1alpha1.MCPTool{tool("a", "x", true), tool("b", "X", false)}, []string{"b"}},
 		"of which people declared both":           {[]mcpv1alpha1.MCPTool{tool("a", "x", true), tool("b", "X", true)}, nil},
+		"of which nobody meets one":               {[]mcpv1alpha1.MCPTool{tool("a", "x", false), tool("unmet", "X", false)}, nil},
+		"two objects, of which nobody meets one":  {[]mcpv1alpha1.MCPTool{tool("a", "x", false), tool("unmet", "x", false)}, []string{"a", "unmet"}},
 		"three of a kind, and one twice as it is": {[]mcpv1alpha1.MCPTool{tool("a", "x", true), tool("b", "x", false), tool("c", "X", true)}, []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := render.Duplicates(tc.tools)
+			got := render.Duplicates(tc.tools, func(t *mcpv1alpha1.MCPTool) bool { return t.Name != "unmet" })
 			if len(got) != len(tc.want) {
 				t.Errorf("got %v, want messages for %v", got, tc.want)
 			}

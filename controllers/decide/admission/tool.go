@@ -29,12 +29,24 @@ func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.Obser
 	if chosen != nil {
 		status.Admitted, status.Change = t.change(&last, chosen, status.Pins)
 		status.Observed = observed(last.Observed, chosen, variants)
+		status.Observed.Revision = t.View.Judged
 	}
 	status.ContractBroken = t.contractBroken(&last, status.Pins)
 	if t.Server != nil && !render.Automatic(t.Server) {
 		t.dropBroken(&last, status)
 	}
 	return chosen
+}
+
+// Met says whether clients can meet the tool in the judged revision, beside others whose names are like its own.
+func (t Tool) Met() bool {
+	seen := document.LastSeen(t.Object, t.View.Judged)
+	if defs, _ := t.View.Variants(t.Object.Spec.ToolName); len(defs) > 0 {
+		seen = document.Here
+	} else if t.View.Known() && t.Object.Status.Observed != nil {
+		seen = document.Gone
+	}
+	return t.Server != nil && document.Meets(t.Server, t.Object, t.View.Judged, seen)
 }
 
 // pins admits out of each revision's first catalogue, and out of nothing else. What is admitted stays so; pins of revisions

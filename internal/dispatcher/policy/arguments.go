@@ -32,6 +32,13 @@ func arguments(e *Engine, f *flow) *Refusal {
 		return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
 			"Tool %q is withheld: its input schema cannot be checked (%v).", f.call.Tool, err)}
 	}
+	if f.Tool.OutputSchema != nil {
+		if _, err := e.outputSchema(f.Tool); err != nil {
+			// Once there is a result that can't be checked, the call has done what it does.
+			return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+				"Tool %q is withheld: its output schema cannot be checked (%v).", f.call.Tool, err)}
+		}
+	}
 	if err := compiled.Declared().Check(args); err != nil {
 		refusal := &Refusal{Kind: SchemaError, Reason: "AmbiguousKey", Message: fmt.Sprintf("Invalid arguments for tool %q: %v", f.call.Tool, err)}
 		var collision *jsonrpc.CollisionError
@@ -72,4 +79,9 @@ func (e *Engine) conform(f *flow, compiled *schema.Schema, args []byte) *Refusal
 func (e *Engine) inputSchema(tool catalog.Tool) (*schema.Schema, error) {
 	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats, RequireObject: true}
 	return e.schemas.Get(tool.Digest, "inputSchema", tool.InputSchema, opts)
+}
+
+func (e *Engine) outputSchema(tool catalog.Tool) (*schema.Schema, error) {
+	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
+	return e.schemas.Get(tool.Digest, "outputSchema", tool.OutputSchema, opts)
 }

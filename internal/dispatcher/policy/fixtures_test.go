@@ -20,6 +20,7 @@ const (
 	additiveTool = `{"name":"append","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"destructiveHint":false}}`
 	taskTool     = `{"name":"crawl","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"required"}}`
 	lookahead    = `{"name":"odd","inputSchema":{"type":"object","properties":{"p":{"type":"string","pattern":"(?!x)"}}},"annotations":{"readOnlyHint":true}}`
+	oddResult    = `{"name":"odd_result","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"p":{"pattern":"(?!x)"}}},"annotations":{"readOnlyHint":true}}`
 	sumTool      = `{"name":"sum","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},` +
 		`"outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}}`
 )
@@ -55,7 +56,7 @@ func listing(t *testing.T, defs ...string) catalogue {
 }
 
 func allDefinitions(t *testing.T) catalogue {
-	return listing(t, readTool, writeTool, silentTool, additiveTool, taskTool, lookahead, sumTool)
+	return listing(t, readTool, writeTool, silentTool, additiveTool, taskTool, lookahead, oddResult, sumTool)
 }
 
 const revision = "r1"

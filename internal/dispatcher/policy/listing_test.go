@@ -20,7 +20,7 @@ func TestListing(t *testing.T) {
 		}
 		return got
 	}
-	all := []string{"append", "odd", "read_file", "run", "sum", "write_file"}
+	all := []string{"append", "odd", "odd_result", "read_file", "run", "sum", "write_file"}
 	cases := map[string]struct {
 		change  func(*registry.Document)
 		trusted bool
@@ -28,7 +28,7 @@ func TestListing(t *testing.T) {
 	}{
 		"blocked tools are listed": {want: all},
 		"blocked tools can be hidden": {
-			change: func(d *registry.Document) { d.Policy.Gating.HideBlocked = true }, want: []string{"append", "odd", "read_file", "sum"},
+			change: func(d *registry.Document) { d.Policy.Gating.HideBlocked = true }, want: []string{"append", "odd", "odd_result", "read_file", "sum"},
 		},
 		"a trusted server hides nothing": {
 			change: func(d *registry.Document) { d.Policy.Gating.HideBlocked = true }, trusted: true, want: all,
@@ -36,7 +36,7 @@ func TestListing(t *testing.T) {
 		"withheld and changed tools are not listed": {
 			change: func(d *registry.Document) {
 				entry(d, "append").Withheld = "Disabled"
-				entry(d, "odd").Digest = ""
+				entry(d, "odd").Digest, entry(d, "odd_result").Digest = "", ""
 				entry(d, "run").Digest = "v1:sha256:" + strings.Repeat("1", 64)
 			},
 			want: []string{"read_file", "sum", "write_file"},

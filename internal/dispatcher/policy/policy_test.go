@@ -5,15 +5,31 @@ package policy
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 )
+
+// faulty is a catalogue with something wrong with each of its definitions, if at all.
+type faulty struct {
+	View
+	err error
+}
+
+func (f faulty) Lookup(name string) (catalog.Tool, error) {
+	t, err := f.View.Lookup(name)
+	if err == nil {
+		err = f.err
+	}
+	return t, err
+}
 
 func TestDecideCall(t *testing.T) {
 	cases := map[string]struct {
@@ -22,6 +38,7 @@ func TestDecideCall(t *testing.T) {
 		change     func(*registry.Document)
 		view       func(catalogue)
 		task       bool
+		fault      error // of what the connection lists
 
 		wantKind   Kind
 		wantReason string
@@ -83,6 +100,25 @@ func TestDecideCall(t *testing.T) {
 		},
 		"a schema that cannot be checked denies its tool": {
 			tool: "odd", args: `{}`, wantKind: Denied, wantReason: "InvalidSchema", wantStage: StageArguments,
+		},
+		"a schema by which no result can be checked denies its tool before it is called": {
+			tool: "odd_result", args: `{}`, wantKind: Denied, wantReason: "InvalidSchema", wantStage: StageArguments, wantText: "output schema",
+		},
+		"so it does where results are not checked": {
+			tool: "odd_result", args: `{}`, change: func(d *registry.Document) { d.Policy.Validation.Results = registry.Off },
+			wantKind: Denied, wantReason: "InvalidSchema", wantStage: StageArguments, wantText: "output schema",
+		},
+		"a tool that the server lists twice is denied, whatever the document says": {
+			tool: "read_file", args: `{"path":"a"}`, trusted: true, fault: ErrDuplicateName,
+			wantKind: Denied, wantReason: "DuplicateName", wantStage: StagePin,
+		},
+		"a tool without a schema is denied, whatever the document says": {
+			tool: "read_file", args: `{"path":"a"}`, trusted: true, fault: catalog.ErrNoInputSchema,
+			wantKind: Denied, wantReason: "NoInputSchema", wantStage: StagePin,
+		},
+		"a definition that can't be read is denied, whatever the document says": {
+			tool: "read_file", args: `{"path":"a"}`, trusted: true, fault: errors.New("/inputSchema is no object"),
+			wantKind: Denied, wantReason: "InvalidSchema", wantStage: StagePin, wantText: "/inputSchema is no object",
 		},
 		"a missing argument names itself": {
 			tool: "read_file", args: `{}`, wantKind: SchemaError, wantReason: "InvalidArguments", wantStage: StageArguments, wantText: "path",
@@ -201,7 +237,7 @@ func TestDecideCall(t *testing.T) {
 			if tc.args != "" {
 				call.Arguments = []byte(tc.args)
 			}
-			got := e.Decide(view, call, tc.trusted)
+			got := e.Decide(faulty{view, tc.fault}, call, tc.trusted)
 			if tc.wantKind == "" {
 				if got.Refusal != nil {
 					t.Fatalf("refused: %+v", got.Refusal)

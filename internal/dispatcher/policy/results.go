@@ -9,7 +9,6 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
-	"toolgate.dev/toolgate/internal/schema"
 	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
@@ -120,8 +119,7 @@ func (r *result) failed() bool {
 }
 
 func (e *Engine) resultViolations(tool catalog.Tool, structured []byte) ([]violation.Violation, error) {
-	opts := schema.Options{AssertFormats: e.policy().Validation.AssertFormats}
-	compiled, err := e.schemas.Get(tool.Digest, "outputSchema", tool.OutputSchema, opts)
+	compiled, err := e.outputSchema(tool)
 	if err != nil {
 		return nil, fmt.Errorf("the output schema cannot be checked: %w", err)
 	}

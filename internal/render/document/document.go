@@ -58,8 +58,8 @@ func Render(in Input) (*registry.Document, error) {
 		Revisions:   map[string]registry.Revision{},
 		RuleSets:    ruleSets(in),
 	}
-	duplicates := render.Duplicates(in.Tools)
 	for _, name := range append(slices.Clone(in.Revisions), current) {
+		duplicates := render.Duplicates(in.Tools, func(t *mcpv1alpha1.MCPTool) bool { return Meets(s, t, name, LastSeen(t, name)) })
 		doc.Revisions[name] = revision(in, name, duplicates)
 	}
 	return doc, nil
@@ -96,6 +96,9 @@ func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate 
 		tool.Limits = registry.ToolLimits{RequestsPerMinute: share(l.RequestsPerMinute), MaxConcurrent: share(l.MaxConcurrent)}
 	}
 	tool.Withheld, tool.Message = withheld(s, t, duplicate)
+	if tool.Withheld == "" {
+		tool.Withheld, tool.Message = unservable(t, revision, tool.Digest)
+	}
 	if tool.Withheld == "" && breaksContract(t, tool.Digest) {
 		tool.Withheld, tool.Message = mcpv1alpha1.ReasonContractBroken, fmt.Sprintf(
 			"the definition of tool %s breaks what was promised of it; the people who run the server decide about it", t.Spec.ToolName)
@@ -106,7 +109,7 @@ func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate 
 	return tool
 }
 
-// withheld says why a tool must not be called in any revision. A definition that changed is none of it: the dispatcher
+// withheld says why a tool must not be called, whatever its definition is. A definition that changed is none of it: the dispatcher
 // compares digests on each connection itself, and a replica that still lists the admitted one goes on serving it. Callers read
 // the message: it says what is the matter, and not how to get it lifted.
 func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate render.Fault) (reason, message string) {
@@ -121,19 +124,61 @@ func withheld(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, duplicate render
 	if undeclared := render.Undeclared(t); undeclared != (render.Fault{}) {
 		return mcpv1alpha1.ReasonNameNotDeclared, undeclared.What
 	}
+	return "", ""
+}
+
+// unservable says what was found wrong with the definition that a tool is judged by. That is said of the revision that lists it,
+// and of others that have that very definition admitted: old pods of a rollout serve under their own pins, and their dispatchers
+// refuse by themselves what can't be served.
+func unservable(t *mcpv1alpha1.MCPTool, revision, admitted string) (reason, message string) {
 	registered := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
 	if registered == nil {
 		return "", ""
 	}
-	switch registered.Reason {
-	case mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema:
-		return registered.Reason, registered.Message
-	case mcpv1alpha1.ReasonDuplicateName:
+	o := t.Status.Observed
+	here := o == nil || o.Revision == "" || o.Revision == revision
+	switch {
+	case registered.Reason == mcpv1alpha1.ReasonNoInputSchema, registered.Reason == mcpv1alpha1.ReasonInvalidSchema:
+		if here || o.Digest == admitted {
+			return registered.Reason, registered.Message
+		}
+	case registered.Reason == mcpv1alpha1.ReasonDuplicateName && here:
 		// The objects are unambiguous, so it is the server's own list that is not.
 		return registered.Reason, fmt.Sprintf("the server lists tool %s more than once", t.Spec.ToolName)
-	default:
-		return "", ""
 	}
+	return "", ""
+}
+
+// Seen says of a tool and a revision whether pods of it list the tool.
+type Seen string
+
+// What is known of that. A tool is Elsewhere that another revision lists, and Gone where it was listed once, or is not yet.
+const (
+	Here      Seen = "Here"
+	Elsewhere Seen = "Elsewhere"
+	Gone      Seen = "Gone"
+)
+
+// LastSeen is what a status says of it.
+func LastSeen(t *mcpv1alpha1.MCPTool, revision string) Seen {
+	o := t.Status.Observed
+	registered := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
+	switch {
+	case o == nil && len(t.Status.Pins) > 0:
+		return Elsewhere
+	case o == nil, o.Revision != "" && registered != nil && registered.Reason == mcpv1alpha1.ReasonGone:
+		return Gone
+	case o.Revision == "" || o.Revision == revision:
+		return Here
+	default:
+		return Elsewhere
+	}
+}
+
+// Meets says whether clients of a revision can meet a tool, so that another one there can be confused with it. Where nothing is pinned
+// any tool may be met, and what people decided about one that is not listed must not be escaped by another spelling of its name.
+func Meets(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string, seen Seen) bool {
+	return seen == Here || pinned(t, revision) != "" || render.Pinning(s) == mcpv1alpha1.PinningOff || seen == Gone && render.OwnedByPeople(t)
 }
 
 // notAdmitted is read by callers: it says what is the matter, and not how to approve it.
@@ -166,6 +211,11 @@ func Admitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string)
 	if !render.Automatic(s) {
 		return ""
 	}
+	return pinned(t, revision)
+}
+
+// pinned is what was admitted for a revision by itself.
+func pinned(t *mcpv1alpha1.MCPTool, revision string) string {
 	for _, p := range t.Status.Pins {
 		if p.Revision == revision {
 			return p.Digest
