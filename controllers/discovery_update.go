@@ -50,7 +50,10 @@ func forEach(n int, do func(i int) error) []error {
 // update brings one tool's metadata and status up to date, or deletes it when nothing is left to tell. The tool is the cache's: what
 // writes has a copy of its own.
 func (r *DiscoveryReconciler) update(ctx context.Context, d *discovery, t *mcpv1alpha1.MCPTool, duplicate render.Fault) error {
-	if d.server == nil && !render.OwnedByPeople(t) {
+	switch {
+	case d.leftBehind(t):
+		return r.collect(ctx, d, t.DeepCopy())
+	case d.server == nil && !render.OwnedByPeople(t):
 		// It goes with its server.
 		return nil
 	}
