@@ -97,7 +97,7 @@ func rehearse(ctx context.Context, r *rig.Rig, m *rig.Manager, s scenario) (*cle
 		return nil, err
 	}
 	c := &clean{scenario: s, namespace: ns}
-	p := person{r, ns}
+	p := person{Rig: r, namespace: ns}
 	if err := s.before(ctx, p); err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (c *crashes) at(ctx context.Context, wanted *clean, at *point) error {
 	if at.namespace, err = c.Namespace(ctx); err != nil {
 		return err
 	}
-	p := person{c.Rig, at.namespace}
+	p := person{Rig: c.Rig, namespace: at.namespace}
 	if err := wanted.scenario.before(ctx, p); err != nil {
 		return err
 	}

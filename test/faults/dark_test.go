@@ -42,7 +42,7 @@ func (d *darkness) Next(proxy.Event) proxy.Fate {
 // deleted. A list anew then shows no trace of that write, for which reads wait.
 func TestAServerIsWrittenAndDeletedInTheDark(t *testing.T) {
 	r := need(t)
-	p, dark := person{r, namespace(t, r)}, &darkness{}
+	p, dark := person{Rig: r, namespace: namespace(t, r)}, &darkness{}
 	m := manager(t, r, rig.ManagerOptions{Namespaces: []string{p.namespace}, Options: proxy.Options{Watches: dark}})
 	if err := withRules(t.Context(), p); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestHostileStateOfKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, p := t.Context(), person{r, clean.namespace}
+	ctx, p := t.Context(), person{Rig: r, namespace: clean.namespace}
 	t.Cleanup(func() {
 		if err := r.Clear(context.WithoutCancel(ctx), clean.namespace); err != nil {
 			t.Error(err)

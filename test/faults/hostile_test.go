@@ -220,7 +220,7 @@ func (h *hostilityRun) suffer(ctx context.Context, at *point, attacks []attackOn
 		return err
 	}
 	at.namespace = ns
-	p := person{h.Rig, ns}
+	p := person{Rig: h.Rig, namespace: ns}
 	if err := besiegedOnes(ctx, p); err != nil {
 		return err
 	}

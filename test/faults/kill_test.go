@@ -72,7 +72,7 @@ func (c *crashes) succeed(ctx context.Context, wanted *clean, at *point) (*rig.M
 
 // until runs a scenario until the manager is dead, or has come to the scenario's end instead.
 func (c *crashes) until(ctx context.Context, wanted *clean, at *point, arm func(), dead <-chan struct{}) error {
-	p := person{c.Rig, at.namespace}
+	p := person{Rig: c.Rig, namespace: at.namespace}
 	if err := wanted.scenario.before(ctx, p); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (s *succession) rehearse(t *testing.T) {
 	t.Helper()
 	ctx, ns := t.Context(), namespace(t, s.Rig)
 	m := manager(t, s.Rig, rig.ManagerOptions{Namespaces: []string{ns}})
-	c := &changes{person: person{s.Rig, ns}}
+	c := &changes{person: person{Rig: s.Rig, namespace: ns}}
 	err := c.begin(ctx)
 	if err == nil {
 		s.before, err = c.rest(ctx, 1)
@@ -132,7 +132,7 @@ func (s *succession) lane(t *testing.T, reigns <-chan reign) error {
 			return err
 		}
 	}
-	p := &pair{succession: s, person: person{s.Rig, namespaces[0]}, leases: namespaces[1]}
+	p := &pair{succession: s, person: person{Rig: s.Rig, namespace: namespaces[0]}, leases: namespaces[1]}
 	defer func() {
 		for _, process := range []*rig.Process{p.leader, p.standby} {
 			if process != nil {

@@ -6,6 +6,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,12 @@ const (
 type person struct {
 	*rig.Rig
 	namespace string
+	// lag is how much longer they wait, where the manager's view is late.
+	lag time.Duration
 }
+
+// patience is how long they wait for a state.
+func (p person) patience() time.Duration { return rig.Patience + p.lag }
 
 func (p person) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: p.namespace, Name: name}

@@ -87,7 +87,7 @@ func TestProcess(t *testing.T) {
 	var log bytes.Buffer
 	f := &fleet{Rig: r, namespaces: []string{namespace(t, r)}, servers: 1}
 	p := process(t, r, rig.ProcessOptions{Namespaces: f.namespaces, LeaseNamespace: f.namespaces[0], Log: &log})
-	server := person{r, f.namespaces[0]}.server("files")
+	server := person{Rig: r, namespace: f.namespaces[0]}.server("files")
 	server.Spec.Container.Image = fiveTools
 	if err := r.Client.Create(t.Context(), server); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,12 @@ type running struct {
 
 // await asks again until it is true, or for as long as a state may take.
 func await(ctx context.Context, what string, ask func() (bool, error)) error {
-	limit := time.Now().Add(rig.Patience)
+	return awaitFor(ctx, rig.Patience, what, ask)
+}
+
+// awaitFor asks again until it is true, for a limited time.
+func awaitFor(ctx context.Context, patience time.Duration, what string, ask func() (bool, error)) error {
+	limit := time.Now().Add(patience)
 	for {
 		met, err := ask()
 		switch {
@@ -49,7 +54,7 @@ func await(ctx context.Context, what string, ask func() (bool, error)) error {
 		case met:
 			return nil
 		case time.Now().After(limit):
-			return fmt.Errorf("%s: not so after %v", what, rig.Patience)
+			return fmt.Errorf("%s: not so after %v", what, patience)
 		}
 		if err := rig.Wait(ctx, 100*time.Millisecond); err != nil {
 			return err

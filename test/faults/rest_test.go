@@ -41,13 +41,13 @@ func launch(t *testing.T, r *rig.Rig, servers, sets int) *fleet {
 		f.namespaces = append(f.namespaces, namespace(t, r))
 	}
 	for i := range servers {
-		p := person{r, f.namespaces[i/perNamespace]}
+		p := person{Rig: r, namespace: f.namespaces[i/perNamespace]}
 		s := p.server(fmt.Sprintf("server-%04d", i))
 		s.Spec.Container.Image = fiveTools
 		group.Go(func() error { return p.create(t.Context(), s) })
 	}
 	for i := range sets {
-		p := person{r, f.namespaces[i%len(f.namespaces)]}
+		p := person{Rig: r, namespace: f.namespaces[i%len(f.namespaces)]}
 		group.Go(func() error { return p.create(t.Context(), p.ruleSet(fmt.Sprintf("rules-%03d", i), "'path' in args")) })
 	}
 	if err := group.Wait(); err != nil {

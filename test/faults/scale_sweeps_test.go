@@ -116,7 +116,7 @@ func TestScaleNamespace(t *testing.T) {
 	few, many, tools, times := sized(t, 3, 20, 20), sized(t, 9, 200, 1000), sized(t, 5, 20, 10), sized(t, 2, 5, 5)
 	s := newScale(t)
 	s.grow(few, many, fmt.Sprint(manyTools, tools))
-	p := person{s.Rig, s.namespaces[0]}
+	p := person{Rig: s.Rig, namespace: s.namespaces[0]}
 	if err := p.create(t.Context(), p.ruleSet("rules", "'path' in args")); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (s *scale) grow(n, perNamespace int, image string) {
 		if s.made/perNamespace == len(s.namespaces) {
 			s.namespaces = append(s.namespaces, namespace(s.t, s.Rig))
 		}
-		p := person{s.Rig, s.namespaces[s.made/perNamespace]}
+		p := person{Rig: s.Rig, namespace: s.namespaces[s.made/perNamespace]}
 		server := p.server(fmt.Sprintf("server-%04d", s.made))
 		server.Spec.Container.Image = image
 		group.Go(func() error { return p.create(s.t.Context(), server) })
@@ -198,7 +198,7 @@ func (s *scale) change(times int) cost {
 	for i := range times {
 		idle := s.measure(func() time.Time { s.idle(patienceFor(0)); return time.Now() })
 		c := s.measure(func() time.Time {
-			p := person{s.Rig, s.namespaces[0]}
+			p := person{Rig: s.Rig, namespace: s.namespaces[0]}
 			err := edit(s.t.Context(), p, &mcpv1alpha1.MCPServer{}, fmt.Sprintf("server-%04d", i), func(o *mcpv1alpha1.MCPServer) {
 				o.Spec.Description += "changed"
 			})

@@ -123,7 +123,7 @@ func flows() []scenario {
 
 // settledTool waits until discovery has made the tool.
 func settledTool(ctx context.Context, p person) error {
-	return await(ctx, "a tool", func() (bool, error) {
+	return awaitFor(ctx, p.patience(), "a tool", func() (bool, error) {
 		var t mcpv1alpha1.MCPTool
 		err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: "files.write-file"}, &t)
 		return err == nil && t.Status.Observed != nil, client.IgnoreNotFound(err)

@@ -121,7 +121,7 @@ func TestStaleViews(t *testing.T) {
 		tried.Add(1)
 		group.Go(func() error {
 			if err := through(t.Context(), r, wanted, plan); err != nil {
-				t.Errorf("plan %d, %s: %v", i, wanted.name, err)
+				t.Errorf("plan %d, %s, lag up to %v: %v", i, wanted.name, plan.most, err)
 				return nil // the others go on: each plan is a finding of its own
 			}
 			done.Add(1)
@@ -159,12 +159,12 @@ func through(ctx context.Context, r *rig.Rig, wanted *clean, plan *haze) error {
 	if err != nil {
 		return err
 	}
-	p := person{r, ns}
+	p := person{Rig: r, namespace: ns, lag: 10 * plan.most}
 	err = func() error {
 		if err := wanted.scenario.before(ctx, p); err != nil {
 			return err
 		}
-		if err := r.ReachIn(ctx, ns, wanted.before, rig.Patience+10*plan.most); err != nil {
+		if err := r.ReachIn(ctx, ns, wanted.before, p.patience()); err != nil {
 			return fmt.Errorf("before the change: %w", err)
 		}
 		uids, err := deployments(ctx, p)
@@ -174,7 +174,7 @@ func through(ctx context.Context, r *rig.Rig, wanted *clean, plan *haze) error {
 		if err := wanted.then(ctx, p); err != nil {
 			return err
 		}
-		if err := r.ReachIn(ctx, ns, wanted.after, rig.Patience+10*plan.most); err != nil {
+		if err := r.ReachIn(ctx, ns, wanted.after, p.patience()); err != nil {
 			return err
 		}
 		return alive(ctx, p, m, wanted, uids)
