@@ -112,7 +112,7 @@ const (
 // Reasons of a server that fails (Available, Discovered and Healthy). They are equal to the values of registry.FailureReason,
 // with which a dispatcher says what it saw.
 const (
-	// ReasonServerStartFailed: the command cannot be started, or nothing listens on the port.
+	// ReasonServerStartFailed: the command cannot be started, or nothing listens on the port, 30 s after the pod's start at first.
 	ReasonServerStartFailed = "ServerStartFailed"
 	// ReasonServerExited: the server's process ended; the message holds the last lines of its standard error.
 	ReasonServerExited = "ServerExited"

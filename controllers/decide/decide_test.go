@@ -265,6 +265,22 @@ func TestServerConditions(t *testing.T) {
 	}
 }
 
+func TestWhatAServerThatComesUpStillLacksIsSaidAndIsNoFailure(t *testing.T) {
+	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Document: "d1", Upgrade: waves.Settled}
+	in.Pods = []decide.Pod{pod("a", notReady, func(p *decide.Pod) {
+		p.Seen.State.Catalogue, p.Seen.State.Health = nil, registry.HealthState{State: "Unknown"}
+		p.Seen.State.Upstream = registry.UpstreamState{Phase: registry.UpstreamConnecting, Reason: registry.FailStart, Message: "Nothing answers at 127.0.0.1:8080."}
+	})}
+	status := decide.Server(in)
+	if got := conditions(status.Conditions); got["Discovered"] != "False/Progressing" || got["Ready"] != "False/Progressing" || got["Healthy"] != "Unknown/Pending" {
+		t.Errorf("conditions %v", got)
+	}
+	const want = "the catalogue of this revision has not been read yet; pod a: Nothing answers at 127.0.0.1:8080."
+	if got := meta.FindStatusCondition(status.Conditions, "Discovered").Message; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+}
+
 func TestAToolWhoseNameCannotBeReadIsWithheldAndKeepsNothingFromBeingReady(t *testing.T) {
 	const why = "invalid tool definition (/name): a tool must have a name"
 	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Document: "d1", Tools: registered(), Upgrade: waves.Settled}

@@ -185,7 +185,17 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	if waves.Paused(d.Deployment) {
 		return no(mcpv1alpha1.ReasonDeploymentPaused, d.paused())
 	}
-	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet")
+	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet"+waitsFor(current))
+}
+
+// waitsFor says what a server that comes up still lacks; "" where no dispatcher says so.
+func waitsFor(pods []*Pod) string {
+	for _, p := range pods {
+		if p.Seen.State != nil && p.Seen.State.Upstream.Phase == registry.UpstreamConnecting && p.Seen.State.Upstream.Message != "" {
+			return fmt.Sprintf("; pod %s: %s", p.Name, withStderr(p.Seen.State.Upstream))
+		}
+	}
+	return ""
 }
 
 // seenBefore says whether the revision's catalogue has been read at some time: then a manager that has not heard of it

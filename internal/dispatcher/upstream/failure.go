@@ -6,6 +6,7 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 
 	"toolgate.dev/toolgate/internal/registry"
@@ -51,6 +52,12 @@ const (
 	maxStderrLines = 20
 	maxStderrLine  = 1 << 10
 )
+
+// NotListening says whether a connection could not even be opened: nothing is there that takes it.
+func NotListening(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
 
 // Fail makes an Error of a cause, which may be nil, and a sentence.
 func Fail(reason registry.FailureReason, cause error, format string, args ...any) *Error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,19 +28,13 @@ func Reason(err error) error {
 	return err
 }
 
-// IsDial says whether nothing listens: the connection could not even be opened.
-func IsDial(err error) bool {
-	var dial *net.OpError
-	return errors.As(err, &dial) && dial.Op == "dial"
-}
-
 // Broken turns an error of a request, or of reading its answer, into what it means.
 func (o *Origin) Broken(err error) *upstream.Error {
 	var own *upstream.Error
 	switch err = Reason(err); {
 	case errors.As(err, &own):
 		return own
-	case !o.Remote && IsDial(err):
+	case !o.Remote && upstream.NotListening(err):
 		return upstream.Fail(registry.FailStart, err, "Nothing answers at %s: %s. The server must listen there.", o.Host(), err)
 	case o.Remote:
 		return upstream.Fail(registry.FailUnreachable, err, "The server at %s cannot be reached: %s.", o.Host(), err)

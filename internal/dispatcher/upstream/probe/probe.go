@@ -138,14 +138,18 @@ func (p *Prober) settings() Settings { return p.opts.Settings().withDefaults() }
 
 // Run watches the server until ctx ends.
 func (p *Prober) Run(ctx context.Context) {
-	patience := upstream.DefaultStartTimeout
+	began, patience := p.opts.Now(), upstream.DefaultStartTimeout
 	for failures := 0; ctx.Err() == nil; failures++ {
 		served, err := p.session(ctx, patience)
 		if ctx.Err() != nil {
 			return
 		}
 		e := upstream.AsError(err, registry.FailExited)
-		p.failed(e)
+		if p.comesUp(e, began) {
+			p.publish(func(s *State) { slow(s, e) })
+		} else {
+			p.failed(e)
+		}
 		switch {
 		case served >= settled:
 			failures, patience = 0, upstream.DefaultStartTimeout
@@ -154,6 +158,13 @@ func (p *Prober) Run(ctx context.Context) {
 		}
 		p.wait(ctx, backoff(e.Reason, failures))
 	}
+}
+
+// comesUp says that a failure is that of a server which is started beside its dispatcher, and is not there yet: its container
+// starts, or it does not listen so far. That is none that people are told of, unless it takes longer than a start may.
+func (p *Prober) comesUp(e *upstream.Error, began time.Time) bool {
+	return e.Reason == registry.FailStart && upstream.NotListening(e) && p.State().Catalogue == nil &&
+		p.opts.Now().Sub(began) < upstream.DefaultStartTimeout
 }
 
 func backoff(reason registry.FailureReason, failures int) time.Duration {

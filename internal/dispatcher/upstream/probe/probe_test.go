@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -175,6 +176,33 @@ func TestASlowStartIsTold(t *testing.T) {
 	s := f.until(t, "it says why", func(s State) bool { return s.Upstream.Reason != "" })
 	if s.Upstream.Phase != registry.UpstreamConnecting || s.Upstream.Reason != registry.FailTimeout {
 		t.Errorf("state %+v", s.Upstream)
+	}
+}
+
+// TestAServerThatComesUpHasNotFailed: the container of a server starts beside ours, and may start later.
+func TestAServerThatComesUpHasNotFailed(t *testing.T) {
+	nobody := &net.OpError{Op: "dial", Net: "unixpacket", Err: errors.New("no such file or directory")}
+	f := run(t, upstreamtest.Good, func(f *fixture, _ *upstream.Options, _ *Settings) { f.spawner.Err = nobody })
+	s := f.until(t, "it says why", func(s State) bool { return s.Upstream.Reason != "" })
+	if s.Upstream.Phase != registry.UpstreamConnecting || s.Upstream.Reason != registry.FailStart || s.Health != (registry.HealthState{State: Unknown}) {
+		t.Errorf("at first: state %+v, health %+v", s.Upstream, s.Health)
+	}
+	f.clock.Pending() // the next attempt is waited for
+	f.clock.Advance(upstream.DefaultStartTimeout)
+	s = f.until(t, "it has failed, since no start may take so long", inPhase(registry.UpstreamFailed))
+	if s.Upstream.Reason != registry.FailStart || s.Health.ConsecutiveFailures != 1 {
+		t.Errorf("in the end: state %+v, health %+v", s.Upstream, s.Health)
+	}
+	f.spawner.SetErr(nil)
+	f.clock.Step()
+	f.until(t, "it is there", inPhase(registry.UpstreamConnected))
+	f.spawner.SetErr(nobody)
+	f.spawner.Last().Kill()
+	f.until(t, "it was there and has gone", inPhase(registry.UpstreamFailed))
+	f.clock.Step()
+	s = f.until(t, "nothing is there any more", func(s State) bool { return s.Upstream.Reason == registry.FailStart })
+	if s.Upstream.Phase != registry.UpstreamFailed {
+		t.Errorf("once it has served: state %+v", s.Upstream)
 	}
 }
 

@@ -70,6 +70,9 @@ func (d *dialer) start(ctx context.Context, hello upstream.Hello, handler upstre
 		if errors.As(err, &e) {
 			return nil, e
 		}
+		if upstream.NotListening(err) {
+			return nil, upstream.Fail(registry.FailStart, err, "The container of the server is not there, so its command can't be started: %s.", err)
+		}
 		return nil, upstream.Fail(registry.FailStart, err, "The server's command could not be started: %s.", err)
 	}
 	d.Counters.ChildStarts.Add(1)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -134,6 +135,8 @@ func TestDialFails(t *testing.T) {
 	}{
 		"the command is not found (G-75)": {mood: upstreamtest.Good, change: func(f *fixture) { f.spawner.Err = errors.New("no such file") },
 			want: registry.FailStart, says: "could not be started: no such file"},
+		"nobody is there to start the command": {mood: upstreamtest.Good, want: registry.FailStart, says: "The container of the server is not there",
+			change: func(f *fixture) { f.spawner.Err = &net.OpError{Op: "dial", Err: errors.New("no such file")} }},
 		"the child exits before its first byte (G-61)": {mood: upstreamtest.Exit, want: registry.FailExited, stderr: "cannot find the database", says: "exit status 3"},
 		"the child exits in initialize (G-61)":         {mood: upstreamtest.ExitOnInit, want: registry.FailExited, stderr: "no token in the environment", says: "exit status 1"},
 		"the child is silent (G-75)":                   {mood: upstreamtest.Silent, change: short, want: registry.FailTimeout, says: "within 300ms"},

@@ -35,7 +35,7 @@ func (w *wire) listen(answered func()) {
 		delay := min(firstDelay<<min(failures, 8), mostDelay)
 		failures++
 		switch {
-		case err != nil && origin.IsDial(err) && !w.Remote && w.session.Load() != nil:
+		case err != nil && upstream.NotListening(err) && !w.Remote && w.session.Load() != nil:
 			// The process that kept the session is gone, and the session with it.
 			w.session.Store(nil)
 			w.conn.Fail(upstream.Fail(registry.FailExited, origin.Reason(err), "The server at %s has gone: %s.", w.Host(), origin.Reason(err)))
