@@ -98,3 +98,16 @@ func pods(ctx context.Context, g Gomega, server *mcpv1alpha1.MCPServer) []corev1
 	g.Expect(kube.List(ctx, &list, client.InNamespace(server.Namespace), client.MatchingLabelsSelector{Selector: s})).To(Succeed())
 	return list.Items
 }
+
+// warnings are what the events of a namespace's servers and tools complain of.
+func warnings(ctx context.Context, namespace string) []string {
+	var list corev1.EventList
+	Expect(kube.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+	var out []string
+	for _, e := range list.Items {
+		if e.Type == corev1.EventTypeWarning && e.InvolvedObject.GroupVersionKind().Group == mcpv1alpha1.GroupVersion.Group {
+			out = append(out, e.InvolvedObject.Name+": "+e.Reason+": "+e.Message)
+		}
+	}
+	return out
+}

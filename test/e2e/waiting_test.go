@@ -39,7 +39,7 @@ func (f figures) report(what, goal string) {
 
 // Each spec has a namespace of its own, so that a second try finds nothing of the first.
 var _ = Describe("The time that a user waits", func() {
-	It("is short from apply to a list of all tools", func(ctx SpecContext) {
+	It("is short from apply to a list of all tools, and nothing is complained of meanwhile", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		var took figures
 		for i := range rounds {
@@ -63,6 +63,7 @@ var _ = Describe("The time that a user waits", func() {
 			Eventually(func(g Gomega) { g.Expect(tools(ctx, g, server)).To(BeEmpty()) }).Should(Succeed())
 		}
 		took.report("kubectl apply to all tools listed", "under 5 s")
+		Expect(warnings(ctx, namespace)).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
 	It("is short from a change of trust or rules to its enforcement in the running pod", func(ctx SpecContext) {
