@@ -17,9 +17,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/test/faults/proxy"
 	"toolgate.dev/toolgate/test/faults/rig"
 )
@@ -171,13 +173,17 @@ func through(ctx context.Context, r *rig.Rig, wanted *clean, plan *haze) error {
 		if err != nil {
 			return err
 		}
+		owners, err := ownersOfTools(ctx, p)
+		if err != nil {
+			return err
+		}
 		if err := wanted.then(ctx, p); err != nil {
 			return err
 		}
 		if err := r.ReachIn(ctx, ns, wanted.after, p.patience()); err != nil {
 			return err
 		}
-		return alive(ctx, p, m, wanted, uids)
+		return errors.Join(madeOnce(ctx, p, wanted, uids), alive(ctx, p, m, wanted, owners))
 	}()
 	return errors.Join(err, m.Stop(), r.Clear(ctx, ns))
 }
@@ -195,8 +201,23 @@ func deployments(ctx context.Context, p person) (map[string]types.UID, error) {
 	return out, nil
 }
 
-// alive says whether a Deployment was made a second time, or the manager deleted what it does not delete in a clean run.
-func alive(ctx context.Context, p person, m *rig.Manager, wanted *clean, before map[string]types.UID) error {
+// ownersOfTools are the UIDs of the servers that control the MCPTools of a namespace, by the UID of the tool.
+func ownersOfTools(ctx context.Context, p person) (map[types.UID]types.UID, error) {
+	var list mcpv1alpha1.MCPToolList
+	if err := p.Client.List(ctx, &list, client.InNamespace(p.namespace)); err != nil {
+		return nil, fmt.Errorf("listing MCPTools: %w", err)
+	}
+	out := map[types.UID]types.UID{}
+	for i := range list.Items {
+		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil {
+			out[list.Items[i].UID] = owner.UID
+		}
+	}
+	return out, nil
+}
+
+// madeOnce says whether a Deployment was made a second time that is not in a clean run.
+func madeOnce(ctx context.Context, p person, wanted *clean, before map[string]types.UID) error {
 	after, err := deployments(ctx, p)
 	if err != nil {
 		return err
@@ -206,12 +227,25 @@ func alive(ctx context.Context, p person, m *rig.Manager, wanted *clean, before 
 			return fmt.Errorf("deployment %s was made a second time", name)
 		}
 	}
-	deletes := map[string]bool{}
+	return nil
+}
+
+// alive says whether the manager deleted what it does not delete in a clean run. A tool whose server is gone is not alive: either
+// the manager or the garbage collector takes it, whichever sees it first. owners are from before the change.
+func alive(ctx context.Context, p person, m *rig.Manager, wanted *clean, owners map[types.UID]types.UID) error {
+	var servers mcpv1alpha1.MCPServerList
+	if err := p.Client.List(ctx, &servers, client.InNamespace(p.namespace)); err != nil {
+		return fmt.Errorf("listing MCPServers: %w", err)
+	}
+	there, deletes := map[types.UID]bool{"": true}, map[string]bool{}
+	for i := range servers.Items {
+		there[servers.Items[i].UID] = true
+	}
 	for _, call := range wanted.writes {
 		deletes[call.Key()] = call.Verb == "delete"
 	}
 	for _, call := range m.WritesIn(p.namespace) {
-		if call.Verb == "delete" && !deletes[call.Key()] {
+		if call.Verb == "delete" && !call.Denied && !deletes[call.Key()] && there[owners[call.UID]] {
 			return fmt.Errorf("the manager deleted %s/%s, which it does not in a clean run", call.Resource, call.Name)
 		}
 	}

@@ -4,8 +4,12 @@
 package proxy
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Call is a request to the API server, as its method and path say it.
@@ -20,6 +24,8 @@ type Call struct {
 	initial bool
 	// Occurrence counts the calls of this Key, from 1.
 	Occurrence int
+	// UID is that of the object which a deletion is about, where the request says it in JSON.
+	UID types.UID
 	// Denied says that the API server itself would not carry it out, so that it changed nothing.
 	Denied bool
 }
@@ -40,6 +46,15 @@ func (c Call) Key() string { return c.Verb + " " + c.Resource + "/" + c.Name }
 // aside says that a call is no state of anybody: the manager's own lease, and events.
 func (c Call) aside() bool {
 	return c.Resource == "leases" || c.Resource == "events"
+}
+
+// about reads the UID that a deletion is held to (metav1.Preconditions).
+func about(c Call, body []byte) types.UID {
+	var options metav1.DeleteOptions
+	if c.Verb != "delete" || json.Unmarshal(body, &options) != nil || options.Preconditions == nil || options.Preconditions.UID == nil {
+		return ""
+	}
+	return *options.Preconditions.UID
 }
 
 // parse reads what a request asks for. Paths that name no resource give the zero Call.

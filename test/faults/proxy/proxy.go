@@ -161,6 +161,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !ok {
 		panic(http.ErrAbortHandler)
 	}
+	call.UID = about(call, body)
 	call = p.record(call)
 	sent := time.Now()
 	fault := None
