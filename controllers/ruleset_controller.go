@@ -15,6 +15,7 @@ import (
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/controllers/library"
 	"toolgate.dev/toolgate/controllers/writes"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -100,7 +101,7 @@ func governed(set rules.Set, s *mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTo
 	compiled, _ := rules.Compile(set)
 	n := 0
 	for i := range tools {
-		if !decide.Gone(&tools[i]) && compiled.Governs(decide.ForRules(s, &tools[i]), mcpv1alpha1.DefaultMethod) {
+		if !decide.Gone(&tools[i]) && compiled.Governs(decide.ForRules(s, &tools[i]), mcp.MethodCallTool) {
 			n++
 		}
 	}

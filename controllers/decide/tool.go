@@ -15,6 +15,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/rules"
@@ -235,7 +236,7 @@ func (d *ToolInput) asked(list []metav1.Condition, shown *mcpv1alpha1.ObservedTo
 	v := verdictOf(d.Server, d.Tool.Spec.Hints, shown)
 	info := rules.ToolInfo{Name: d.Tool.Spec.ToolName, Destructive: v.Gated(mutating(d.Server))}
 	for _, set := range d.Broken {
-		if set.Governs(info, mcpv1alpha1.DefaultMethod) {
+		if set.Governs(info, mcp.MethodCallTool) {
 			return no(mcpv1alpha1.ReasonRuleSetInvalid, fmt.Sprintf("RuleSet %s denies what it governs: %s", set.Name(), set.Broken()))
 		}
 	}

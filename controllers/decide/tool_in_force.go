@@ -11,6 +11,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/catalog"
+	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
 )
@@ -65,5 +66,5 @@ func (f InForce) letsTool(t *registry.Tool, shown *mcpv1alpha1.ObservedTool, now
 		return false
 	}
 	info := rules.ToolInfo{Name: t.Name, Destructive: gated}
-	return !slices.ContainsFunc(f.broken, func(set *rules.Compiled) bool { return set.Governs(info, mcpv1alpha1.DefaultMethod) })
+	return !slices.ContainsFunc(f.broken, func(set *rules.Compiled) bool { return set.Governs(info, mcp.MethodCallTool) })
 }

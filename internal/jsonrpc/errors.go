@@ -108,17 +108,18 @@ func pointer(tokens []string) string {
 			break
 		}
 		b.WriteByte('/')
-		b.WriteString(pointerToken(token))
+		b.WriteString(EscapeToken(shorten(token)))
 	}
 	return b.String()
 }
 
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+var tokenEscaper, tokenUnescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointerToken writes one reference token of a JSON Pointer (RFC 6901, section 3).
-func pointerToken(key string) string {
-	return pointerEscaper.Replace(shorten(key))
-}
+// EscapeToken writes a name as a reference token of a JSON Pointer (RFC 6901, section 3).
+func EscapeToken(name string) string { return tokenEscaper.Replace(name) }
+
+// UnescapeToken reads a reference token of a JSON Pointer as the name that it stands for (RFC 6901, section 4).
+func UnescapeToken(token string) string { return tokenUnescaper.Replace(token) }
 
 func shorten(key string) string {
 	if len(key) <= maxShownKey {

@@ -101,7 +101,7 @@ func (n *notes) add(r role, key, raw []byte) {
 	}
 	if known, found := table.variant(string(key)); found {
 		n.invalid = &InvalidError{
-			Path:   table.path + "/" + pointerToken(string(key)),
+			Path:   table.path + "/" + EscapeToken(shorten(string(key))),
 			Reason: fmt.Sprintf("the key differs only in case from %q; write it exactly so", known),
 		}
 	}

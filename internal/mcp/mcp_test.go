@@ -135,3 +135,20 @@ func literal(n ast.Node) string {
 	}
 	return ""
 }
+
+func TestAHeaderCarriesEveryText(t *testing.T) {
+	for _, text := range []string{"", "get_weather", "Größe", " led", "two\nlines", "=?base64?YQ==?=", "a b", "a\x7f"} {
+		header := EncodeHeader(text)
+		for _, r := range header {
+			if r < ' ' || r > '~' {
+				t.Errorf("%q is written as %q, which is no header", text, header)
+			}
+		}
+		if got, ok := DecodeHeader(header); !ok || got != text {
+			t.Errorf("%q is written as %q and read as %q, %v", text, header, got, ok)
+		}
+	}
+	if _, ok := DecodeHeader("=?base64?%?="); ok {
+		t.Error("what is no base64 is read")
+	}
+}

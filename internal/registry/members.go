@@ -32,7 +32,7 @@ func (e *memberError) Error() string {
 }
 
 func (e *memberError) within(token string) *memberError {
-	e.path = "/" + escape(token) + e.path
+	e.path = "/" + jsonrpc.EscapeToken(token) + e.path
 	return e
 }
 
@@ -143,8 +143,3 @@ func indirect(typ reflect.Type) reflect.Type {
 	}
 	return typ
 }
-
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// escape writes a member name as a reference token of RFC 6901.
-func escape(name string) string { return escaper.Replace(name) }

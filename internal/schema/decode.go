@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
@@ -30,7 +31,7 @@ func (e *limitError) Error() string { return e.text }
 func at(err error, token string) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
-		limit.path = "/" + violation.EscapeToken(token) + limit.path
+		limit.path = "/" + jsonrpc.EscapeToken(token) + limit.path
 	}
 	return err
 }

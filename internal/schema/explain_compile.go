@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema/violation"
 )
 
@@ -89,7 +90,7 @@ func badRegex(e *jsonschema.ValidationError) (path string, cause error) {
 	for _, c := range e.Causes {
 		if path, cause := badRegex(c); cause != nil {
 			if names, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-				return violation.Pointer(e.InstanceLocation) + "/" + violation.EscapeToken(names.Property), cause
+				return violation.Pointer(e.InstanceLocation) + "/" + jsonrpc.EscapeToken(names.Property), cause
 			}
 			return path, cause
 		}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolgate.dev/toolgate/internal/schema/violation"
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // Where subschemas stand, over all dialects that are read.
@@ -113,7 +113,7 @@ func (o *outline) descend(path string, obj map[string]any) *CompileError {
 	for _, kw := range mapOfSchemas {
 		members, _ := obj[kw].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if err := o.walk(path+"/"+kw+"/"+violation.EscapeToken(name), members[name]); err != nil {
+			if err := o.walk(path+"/"+kw+"/"+jsonrpc.EscapeToken(name), members[name]); err != nil {
 				return err
 			}
 		}

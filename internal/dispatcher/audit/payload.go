@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
 )
 
@@ -117,7 +118,7 @@ func (p *Payloads) walk(value any, at string, located bool) any {
 				v[name] = redacted
 				continue
 			}
-			v[name] = p.walk(member, at+"/"+escapePointer(name), located)
+			v[name] = p.walk(member, at+"/"+jsonrpc.EscapeToken(name), located)
 		}
 	case []any:
 		for i, element := range v {
@@ -144,8 +145,4 @@ func (p *Payloads) text(text string) string {
 		return redacted
 	}
 	return string(kept)
-}
-
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

@@ -8,13 +8,11 @@
 package mirror
 
 import (
-	"encoding/base64"
 	"fmt"
 	"iter"
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/edge"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
@@ -33,31 +31,16 @@ func Mismatch(name, header, body string) *policy.Refusal {
 
 // CheckName compares Mcp-Name with the body.
 func CheckName(header http.Header, m *jsonrpc.Message) *policy.Refusal {
-	key := "name"
-	switch m.Method {
-	case mcp.MethodCallTool, mcp.MethodGetPrompt:
-	case mcp.MethodReadResource:
-		key = "uri"
-	default:
+	key := mcp.TargetKey(m.Method)
+	if key == "" {
 		return nil
 	}
 	name, _ := jsonrpc.String(m.Param(key))
-	given, ok := decodeHeader(edge.Header(header, mcp.HeaderName))
+	given, ok := mcp.DecodeHeader(edge.Header(header, mcp.HeaderName))
 	if !ok || given != name {
 		return Mismatch(mcp.HeaderName, edge.Header(header, mcp.HeaderName), name)
 	}
 	return nil
-}
-
-// decodeHeader reads a value that may be wrapped as =?base64?...?=.
-func decodeHeader(value string) (string, bool) {
-	encoded, begins := strings.CutPrefix(value, "=?base64?")
-	encoded, ends := strings.CutSuffix(encoded, "?=")
-	if !begins || !ends {
-		return value, true
-	}
-	decoded, err := base64.StdEncoding.DecodeString(encoded)
-	return string(decoded), err == nil
 }
 
 // CheckParams compares the Mcp-Param- headers that a tool's schema asks for with the arguments. Others are nobody's business
@@ -104,7 +87,7 @@ const maxSafeInteger = 1<<53 - 1
 // mirrors says whether a header carries an argument: strings as they are, booleans and integers in JSON's own words, the
 // latter compared as numbers.
 func mirrors(header string, value []byte) bool {
-	given, ok := decodeHeader(header)
+	given, ok := mcp.DecodeHeader(header)
 	switch {
 	case !ok:
 		return false

@@ -10,8 +10,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
@@ -68,7 +68,7 @@ func (e *numberError) Error() string {
 
 func within(err error, token string) error {
 	if n := new(numberError); errors.As(err, &n) {
-		n.path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(Clip(token)) + n.path
+		n.path = "/" + jsonrpc.EscapeToken(Clip(token)) + n.path
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // differ lists every keyword that is not what it was, wherever it stands. Whether one breaks anybody is not asked here:
@@ -91,9 +93,9 @@ func differEach(before, after node) []Change {
 		x, y := before.at(name), after.at(name)
 		switch {
 		case y.v == nil:
-			out = append(out, Change{Path: before.path + "/" + escape(name), Kind: Minor, Text: "is gone"})
+			out = append(out, Change{Path: before.path + "/" + jsonrpc.EscapeToken(name), Kind: Minor, Text: "is gone"})
 		case x.v == nil:
-			out = append(out, Change{Path: after.path + "/" + escape(name), Kind: Minor, Text: "is new"})
+			out = append(out, Change{Path: after.path + "/" + jsonrpc.EscapeToken(name), Kind: Minor, Text: "is new"})
 		default:
 			out = append(out, differAt(x, y)...)
 		}

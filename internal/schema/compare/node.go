@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
@@ -114,7 +115,7 @@ func (n node) at(tokens ...string) node {
 		default:
 			return node{}
 		}
-		out.path += "/" + escape(token)
+		out.path += "/" + jsonrpc.EscapeToken(token)
 	}
 	return out
 }
@@ -153,7 +154,7 @@ func (n node) follow(ref string) (node, bool) {
 	target := n.doc.node()
 	if fragment != "" {
 		for _, token := range strings.Split(fragment[1:], "/") {
-			target = target.at(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+			target = target.at(jsonrpc.UnescapeToken(token))
 		}
 	}
 	switch target.v.(type) {
@@ -241,12 +242,4 @@ func (s set) key() string {
 	}
 	slices.Sort(paths)
 	return strings.Join(slices.Compact(paths), "\x00")
-}
-
-// escape writes a reference token as RFC 6901 section 3 asks.
-func escape(token string) string {
-	if !strings.ContainsAny(token, "~/") {
-		return token
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }

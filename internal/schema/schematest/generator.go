@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // maxDepth ends the expansion of schemas that contain themselves.
@@ -48,7 +50,7 @@ func (g *generator) resolve(ref string) any {
 	}
 	v := g.root
 	for _, token := range strings.Split(fragment, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = jsonrpc.UnescapeToken(token)
 		switch at := v.(type) {
 		case map[string]any:
 			v = at[token]

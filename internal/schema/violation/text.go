@@ -6,6 +6,8 @@ package violation
 import (
 	"strings"
 	"unicode/utf8"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // Quote writes a name as JSON, so that no control character gets through.
@@ -24,20 +26,12 @@ func Clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// EscapeToken writes a reference token as RFC 6901 section 3 asks.
-func EscapeToken(token string) string {
-	if !strings.ContainsAny(token, "~/") {
-		return token
-	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
-}
-
 // Pointer writes reference tokens as an RFC 6901 pointer.
 func Pointer(tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
 		b.WriteByte('/')
-		b.WriteString(EscapeToken(t))
+		b.WriteString(jsonrpc.EscapeToken(t))
 	}
 	return b.String()
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // Most is how many violations are told of one instance.
@@ -208,7 +210,7 @@ func (c collector) undeclared(e *jsonschema.ValidationError, names []string) []V
 	vs := make([]Violation, 0, len(names))
 	for _, name := range names {
 		v := c.violation(e, fmt.Sprintf("the member %s is not declared", Quote(Clip(name, MaxNameBytes))), want)
-		v.Path = Clip(v.Path+"/"+EscapeToken(name), MaxPathBytes)
+		v.Path = Clip(v.Path+"/"+jsonrpc.EscapeToken(name), MaxPathBytes)
 		vs = append(vs, v)
 	}
 	return vs

@@ -5,9 +5,7 @@ package streamable
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream/link"
@@ -22,19 +20,13 @@ func (w *wire) mirror(ctx context.Context, p *link.Call) (map[string]string, err
 		return nil, nil
 	}
 	headers := map[string]string{mcp.HeaderMethod: p.Method}
-	key := ""
-	switch p.Method {
-	case mcp.MethodCallTool, mcp.MethodGetPrompt:
-		key = "name"
-	case mcp.MethodReadResource:
-		key = "uri"
-	}
+	key := mcp.TargetKey(p.Method)
 	raw, _ := jsonrpc.Member(p.Params, key)
 	name, ok := jsonrpc.String(raw)
 	if key == "" || !ok {
 		return headers, nil
 	}
-	headers[mcp.HeaderName] = headerText(name)
+	headers[mcp.HeaderName] = mcp.EncodeHeader(name)
 	if p.Method != mcp.MethodCallTool {
 		return headers, nil
 	}
@@ -94,16 +86,6 @@ func (m *mirroring) add(name string, value []byte) error {
 	if !ok {
 		text = string(value)
 	}
-	m.headers[mcp.HeaderParamPrefix+name] = headerText(text)
+	m.headers[mcp.HeaderParamPrefix+name] = mcp.EncodeHeader(text)
 	return nil
-}
-
-// headerText writes a text so that it survives as a header: as it is where that is safe, else in base64.
-func headerText(s string) string {
-	const prefix, suffix = "=?base64?", "?="
-	plain := strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
-	if plain && !strings.HasPrefix(s, prefix) {
-		return s
-	}
-	return prefix + base64.StdEncoding.EncodeToString([]byte(s)) + suffix
 }

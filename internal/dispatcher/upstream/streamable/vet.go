@@ -49,7 +49,7 @@ var (
 func (v *vetting) schema(schema []byte, path string, how reach) error {
 	for key, value := range jsonrpc.Members(schema) {
 		var err error
-		at := path + "/" + key
+		at := path + "/" + jsonrpc.EscapeToken(key)
 		switch {
 		case key == mcp.KeyParamHeader:
 			err = v.annotation(schema, value, path, how)
@@ -74,7 +74,7 @@ func (v *vetting) schema(schema []byte, path string, how reach) error {
 
 func (v *vetting) named(schemas []byte, path string, how reach) error {
 	for name, sub := range jsonrpc.Members(schemas) {
-		if err := v.schema(sub, path+"/"+name, how); err != nil {
+		if err := v.schema(sub, path+"/"+jsonrpc.EscapeToken(name), how); err != nil {
 			return err
 		}
 	}
