@@ -17,7 +17,7 @@ title "A cluster with Toolgate"
 cluster_up
 install_toolgate
 
-title "Three MCP servers from npm, one file each"
+title "Two MCP servers from npm, one of them over stdio and over HTTP: one file each"
 kubectl create namespace $ns --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 kubectl -n $ns delete ruleset files-stay-in-reports --ignore-not-found >/dev/null
 run kubectl -n $ns apply -f config/samples/everything.yaml -f config/samples/everything-http.yaml -f config/samples/filesystem.yaml

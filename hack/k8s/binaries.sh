@@ -103,8 +103,8 @@ ensure() {
 	# A name of its own keeps out what a killed build may still be linking.
 	OUT=$folder.$$.partial STEPS=$3 DONE=0
 	mkdir -p "$OUT" "$OUT.logs"
-	say "Building the $1 binaries of Kubernetes $KUBE_VERSION from Go modules, once: about 10 minutes each" \
-		"for envtest and cluster where nothing is cached. They go to $folder"
+	say "Building the $1 binaries of Kubernetes $KUBE_VERSION from Go modules, once: on two cores 11 to 14 minutes" \
+		"for envtest and 10 more for cluster where nothing is cached. They go to $folder"
 	"build_$1"
 	rm -rf "$OUT.logs"
 	mv -T "$OUT" "$folder"
