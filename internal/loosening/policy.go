@@ -75,6 +75,20 @@ func variable(name, expression string) *admissionregistrationv1ac.VariableApplyC
 	return admissionregistrationv1ac.Variable().WithName(name).WithExpression(expression)
 }
 
+// toldApart are the reasons of Registered that a tool has once its name was held against all others, and is none that a person
+// must declare. A person's word about a name with a capital needs no verb then. Where nobody knows, it could be the second one
+// of two that are confused, of which only the one without capitals is declared beforehand without the verb.
+var toldApart = []string{
+	mcpv1alpha1.ReasonRegistered, mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema,
+	mcpv1alpha1.ReasonContractBroken, mcpv1alpha1.ReasonDefinitionChanged, mcpv1alpha1.ReasonNotPinned,
+}
+
+// registered says in CEL whether the object had one of these reasons.
+func registered(reasons ...string) string {
+	return fmt.Sprintf("(oldObject != null && oldObject.?status.?conditions.orValue([]).exists(c, c.type == '%s' && c.reason in ['%s']))",
+		mcpv1alpha1.ConditionRegistered, strings.Join(reasons, "', '"))
+}
+
 // variables are what expressions of fields refer to. An object that is new was an empty one before: what is absent is strict.
 func variables(kind string) []*admissionregistrationv1ac.VariableApplyConfiguration {
 	out := []*admissionregistrationv1ac.VariableApplyConfiguration{
@@ -86,8 +100,8 @@ func variables(kind string) []*admissionregistrationv1ac.VariableApplyConfigurat
 		return append(out,
 			variable("people", "object.metadata.?managedFields.orValue([]).exists(m, !("+ours+"))"),
 			variable("peopleBefore", "oldObject != null && oldObject.metadata.?managedFields.orValue([]).exists(m, !("+ours+"))"),
-			variable("needsWord", "!object.spec.toolName.matches('^[a-z0-9_.-]{1,128}$') || "+
-				"(oldObject != null && oldObject.?status.?conditions.orValue([]).exists(c, c.type == 'Registered' && c.reason == 'DuplicateName'))"),
+			variable("needsWord", "!object.spec.toolName.matches('^[A-Za-z0-9_.-]{1,128}$') || "+registered(mcpv1alpha1.ReasonDuplicateName)+
+				" || object.spec.toolName.matches('[A-Z]') && !"+registered(toldApart...)),
 			variable("declares", "variables.needsWord && variables.people && !variables.peopleBefore && object.spec.?state.orValue('Enabled') != 'Disabled'"),
 		)
 	}

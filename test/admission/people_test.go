@@ -78,24 +78,24 @@ func TestDeclaringATool(t *testing.T) {
 	editor := s.as(t, namespace, "declarer", "toolgate-view", "toolgate-edit")
 	approver := s.as(t, namespace, "approving", "toolgate-view", "toolgate-edit", "toolgate-approver")
 	manager := s.user(t, managerUser, authenticated, serviceAccounts)
-	const refused = "spec.toolName: this loosens"
 	odd := func() *unstructured.Unstructured {
-		return parse(t, namespace, `{kind: MCPTool, metadata: {name: files.readfile-40b94e86}, spec: {serverRef: {name: files}, toolName: readFile}}`)
+		return parse(t, namespace, `{kind: MCPTool, metadata: {name: files.read-file-1214148e}, spec: {serverRef: {name: files}, toolName: read file}}`)
 	}
-	expect(t, "somebody declares an odd name", editor.Create(ctx, odd(), client.DryRunAll), refused)
+	expect(t, "somebody declares an odd name", editor.Create(ctx, odd(), client.DryRunAll), declaring)
 	expect(t, "an approver declares an odd name", approver.Create(ctx, odd(), client.DryRunAll), "")
 	disabled := odd()
 	set(specOfAny(disabled), "state", "Disabled")
 	expect(t, "somebody declares an odd name and disables it", editor.Create(ctx, disabled, client.DryRunAll), "")
 	plain := parse(t, namespace, `{kind: MCPTool, metadata: {name: files.read-file}, spec: {serverRef: {name: files}, toolName: read_file}}`)
 	expect(t, "somebody declares a plain name", editor.Create(ctx, plain.DeepCopy(), client.DryRunAll), "")
+	expect(t, "somebody declares a name with a capital that nobody has judged", editor.Create(ctx, camel(t, namespace), client.DryRunAll), declaring)
 
 	if err := manager.Apply(ctx, client.ApplyConfigurationFromUnstructured(odd()), client.FieldOwner("toolgate")); err != nil {
 		t.Fatal(err)
 	}
 	for what, tc := range map[string]struct{ patch, want string }{
-		"state, as it is":         {`{"spec":{"state":"Enabled"}}`, refused},
-		"a timeout":               {`{"spec":{"timeoutSeconds":5}}`, refused},
+		"state, as it is":         {`{"spec":{"state":"Enabled"}}`, declaring},
+		"a timeout":               {`{"spec":{"timeoutSeconds":5}}`, declaring},
 		"a label":                 {`{"metadata":{"labels":{"a":"b"}}}`, ""},
 		"a timeout, and Disabled": {`{"spec":{"timeoutSeconds":5,"state":"Disabled"}}`, ""},
 	} {
@@ -107,6 +107,48 @@ func TestDeclaringATool(t *testing.T) {
 	}
 	expect(t, "somebody enables a tool that is declared and disabled", editor.Patch(ctx, odd(), merge(`{"spec":{"state":"Enabled"}}`), client.DryRunAll), "spec.state")
 	expect(t, "somebody takes the state away", editor.Patch(ctx, odd(), merge(`{"spec":{"state":null}}`), client.DryRunAll), "spec.state")
+}
+
+const declaring = "spec.toolName: this loosens"
+
+// camel is a tool whose name is as MCP asks, and would be confused with one that is written in lower case.
+func camel(t *testing.T, namespace string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, namespace, `{kind: MCPTool, metadata: {name: files.readfile-11f9ed36}, spec: {serverRef: {name: files}, toolName: readFile}}`)
+}
+
+// TestTighteningANameWithACapital: what is served without a person's word is restricted without the verb, as every other tool is.
+func TestTighteningANameWithACapital(t *testing.T) {
+	s := need(t)
+	s.install(t)
+	namespace := s.namespace(t)
+	ctx := context.Background()
+	editor := s.as(t, namespace, "tightening", "toolgate-view", "toolgate-edit")
+	manager := s.user(t, managerUser, authenticated, serviceAccounts)
+	if err := manager.Apply(ctx, client.ApplyConfigurationFromUnstructured(camel(t, namespace)), client.FieldOwner("toolgate")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ status, reason, want string }{
+		{"", "", declaring}, // not judged yet
+		{"True", "Registered", ""},
+		{"False", "DefinitionChanged", ""},
+		{"False", "DuplicateName", declaring},
+		{"False", "Disabled", declaring},
+	} {
+		if tc.reason != "" {
+			status := `{"status":{"conditions":[{"type":"Registered","status":"` + tc.status + `","reason":"` + tc.reason + `","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+			if err := s.client.Status().Patch(ctx, camel(t, namespace), merge(status)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, patch := range []string{
+			`{"spec":{"hints":{"destructive":"True"}}}`, `{"spec":{"ruleSets":["a"]}}`, `{"spec":{"limits":{"maxConcurrent":1}}}`,
+			`{"spec":{"contract":{"inputSchema":{"type":"object"}}}}`, `{"spec":{"timeoutSeconds":5}}`,
+		} {
+			expect(t, "somebody sets "+patch+" while it is "+tc.reason, editor.Patch(ctx, camel(t, namespace), merge(patch), client.DryRunAll), tc.want)
+		}
+		expect(t, "somebody disables it while it is "+tc.reason, editor.Patch(ctx, camel(t, namespace), merge(`{"spec":{"state":"Disabled"}}`), client.DryRunAll), "")
+	}
 }
 
 // TestLabelsOfATrustedServer: RuleSets select servers by label.
