@@ -143,19 +143,14 @@ func admitted(catalogue *upstream.Catalogue) []registry.Tool {
 
 // firstDocument is the strictest policy with the usual numbers: destructive tools are held back until trust says otherwise.
 func firstDocument(name string) *registry.Document {
+	policy := registry.Usual()
+	policy.Expose = registry.Expose{Tools: true, Resources: true, Prompts: true, Completions: true}
+	policy.Client = registry.Client{Sampling: true, ElicitationForm: true, Roots: true}
+	policy.Validation = registry.Validation{Arguments: registry.Enforce, Results: registry.Warn}
 	return &registry.Document{
 		Version: registry.Version, Sequence: 1,
-		Server: registry.Server{Namespace: "desk", Name: name},
-		Policy: registry.Policy{
-			TimeoutSeconds: 30,
-			Limits: registry.Limits{RequestsPerMinute: 0, MaxConcurrent: 64, MaxSessions: 20, SessionIdleSeconds: 1800,
-				MaxRequestBytes: 4 << 20, MaxResponseBytes: 16 << 20},
-			Health:     registry.Health{IntervalSeconds: 15, TimeoutSeconds: 5, FailureThreshold: 3},
-			Discovery:  registry.Discovery{TTLSeconds: 300},
-			Expose:     registry.Expose{Tools: true, Resources: true, Prompts: true, Completions: true},
-			Client:     registry.Client{Sampling: true, ElicitationForm: true, Roots: true},
-			Validation: registry.Validation{Arguments: registry.Enforce, Results: registry.Warn},
-		},
+		Server:    registry.Server{Namespace: "desk", Name: name},
+		Policy:    policy,
 		Revisions: map[string]registry.Revision{},
 	}
 }

@@ -112,8 +112,8 @@ const (
 	Off     Mode = "Off"
 )
 
-// Policy is every switch of a server. An absent switch is the strict one. An absent number is what its reader takes for usual, but for the two
-// that say so: 0 lifts Limits.RequestsPerMinute, and with 0 trust outlives the manager for ever.
+// Policy is every switch of a server. An absent switch is the strict one. An absent number is the usual one (Usual), but for the two that
+// say something with 0: it lifts Limits.RequestsPerMinute, and trust outlives the manager for ever.
 type Policy struct {
 	// TimeoutSeconds bounds one call.
 	TimeoutSeconds int `json:"timeoutSeconds"`
@@ -185,12 +185,9 @@ const (
 // Confirm is how calls are confirmed that the gate or a rule wants confirmed.
 type Confirm struct {
 	By ConfirmBy `json:"by,omitempty"`
-	// TTLSeconds is how long a confirmation may take; 0 means DefaultConfirmTTL.
+	// TTLSeconds is how long a confirmation may take.
 	TTLSeconds int `json:"ttlSeconds,omitempty"`
 }
-
-// DefaultConfirmTTL is Confirm.TTLSeconds where nothing is said.
-const DefaultConfirmTTL = 300
 
 // Expose says which parts of MCP reach clients.
 type Expose struct {

@@ -25,13 +25,15 @@ type Snapshot struct {
 
 // Compile makes the snapshot of one revision. A revision that the document does not name has no tools, so every call of
 // its dispatchers is refused. A rule set that does not compile denies what it governs (rules.Compile); only a document that
-// Validate refuses is an error. The snapshot takes d over: the caller must not write to it afterwards.
+// Validate refuses is an error. The snapshot takes d over, and puts the usual numbers where its policy says none: the caller must
+// not write to it afterwards.
 //
 // Rule sets are compiled beside whoever goes on with the snapshot, and RuleSets waits for them: the server starts meanwhile.
 func Compile(d *Document, digest string, revision string) (*Snapshot, error) {
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("compiling registry document: %w", err)
 	}
+	d.Policy.fill()
 	rev, known := d.Revisions[revision]
 	s := &Snapshot{doc: d, digest: digest, known: known, byName: make(map[string]*Tool, len(rev.Tools))}
 	for i := range rev.Tools {

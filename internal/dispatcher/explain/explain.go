@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
-	"toolgate.dev/toolgate/internal/dispatcher/limits"
 	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
@@ -57,7 +56,7 @@ func Offline(doc *registry.Document, revision string, tools []byte, call Call, n
 		call.Tool = strings.TrimPrefix(call.Tool, strings.ReplaceAll(doc.Server.Name, "-", "_")+".")
 	}
 	if call.Arguments != nil {
-		if err := jsonrpc.Check(call.Arguments, jsonrpc.Limits{MaxBytes: limits.OrDefaults(doc.Policy.Limits).MaxRequestBytes}); err != nil {
+		if err := jsonrpc.Check(call.Arguments, jsonrpc.Limits{MaxBytes: doc.Policy.Limits.MaxRequestBytes}); err != nil {
 			return unreadable(call.Tool, err), nil
 		}
 	}

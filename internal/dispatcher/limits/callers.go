@@ -9,7 +9,6 @@
 package limits
 
 import (
-	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -24,14 +23,6 @@ import (
 const (
 	sweepAt    = 1024
 	sweepEvery = 10 * time.Second
-)
-
-// What stands where the document says nothing (0): only RequestsPerMinute knows "without limit".
-const (
-	defaultMaxConcurrent   = 64
-	defaultMaxSessions     = 20
-	defaultSessionIdle     = 30 * time.Minute
-	defaultMaxRequestBytes = 4 << 20
 )
 
 // Callers count what each caller uses. They are told apart by address. It is safe for concurrent use.
@@ -90,15 +81,6 @@ func (c *callerLimits) allow(perMinute int, now time.Time) bool {
 		c.messages = rate.NewLimiter(rate.Limit(float64(perMinute)/60), perMinute)
 	}
 	return c.messages.AllowN(now, 1)
-}
-
-// OrDefaults gives limits with what stands where they say nothing.
-func OrDefaults(l registry.Limits) registry.Limits {
-	l.MaxConcurrent = cmp.Or(l.MaxConcurrent, defaultMaxConcurrent)
-	l.MaxSessions = cmp.Or(l.MaxSessions, defaultMaxSessions)
-	l.SessionIdleSeconds = cmp.Or(l.SessionIdleSeconds, int(defaultSessionIdle/time.Second))
-	l.MaxRequestBytes = cmp.Or(l.MaxRequestBytes, defaultMaxRequestBytes)
-	return l
 }
 
 // Admit takes one message off the caller's rate: every message costs, refused or not.

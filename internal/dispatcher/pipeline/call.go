@@ -4,7 +4,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,6 @@ import (
 
 // errTimeout is the cause of a context whose call took too long.
 var errTimeout = errors.New("no answer in time")
-
-// defaultTimeout bounds a call where the document says nothing.
-const defaultTimeout = 30 * time.Second
 
 // exchange is one request on its way.
 type exchange struct {
@@ -247,7 +243,7 @@ func (x *exchange) checked(answer requests.Answer) requests.Answer {
 }
 
 // timeout bounds the server's part of the request.
-func (x *exchange) timeout() time.Duration { return cmp.Or(x.decision.Timeout, defaultTimeout) }
+func (x *exchange) timeout() time.Duration { return x.decision.Timeout }
 
 // forward sends the request and waits for the answer, no longer than the decision allows.
 func (x *exchange) forward(ctx context.Context, conn upstream.Conn) requests.Answer {

@@ -4,7 +4,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,7 +186,7 @@ func (x *exchange) tellOfWaiting() (stop func()) {
 }
 
 func (x *exchange) confirmTTL() time.Duration {
-	return time.Duration(cmp.Or(x.engine.Snapshot().Document().Policy.Confirm.TTLSeconds, registry.DefaultConfirmTTL)) * time.Second
+	return time.Duration(x.engine.Snapshot().Document().Policy.Confirm.TTLSeconds) * time.Second
 }
 
 // described is the request as a person sees it.

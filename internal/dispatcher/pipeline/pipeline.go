@@ -123,12 +123,12 @@ func (p *Pipeline) polled() time.Time {
 // Flight is what is in flight, to be waited for by a drain.
 func (p *Pipeline) Flight() *limits.Flight { return &p.flight }
 
-// Limits are those of the document in force, with what stands where it says nothing.
+// Limits are those of the document in force, and the usual ones where there is none.
 func (p *Pipeline) Limits() registry.Limits {
 	if d := p.Document(); d != nil {
-		return limits.OrDefaults(d.Policy.Limits)
+		return d.Policy.Limits
 	}
-	return limits.OrDefaults(registry.Limits{})
+	return registry.Usual().Limits
 }
 
 // Admit takes one message off the caller's rate: every message costs, refused or not.

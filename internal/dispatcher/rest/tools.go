@@ -4,7 +4,6 @@
 package rest
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -12,9 +11,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
-
-// defaultCacheTTL is how long callers may keep a list of tools, in seconds, where the document says nothing.
-const defaultCacheTTL = 300
 
 // record is a tool's registration record.
 type record struct {
@@ -52,7 +48,7 @@ func (h *Handler) records() ([]record, *policy.Refusal) {
 		records = append(records, record{
 			Name: t.Tool.Name, Description: t.Tool.Description, InputSchema: t.Tool.InputSchema, OutputSchema: orNull(t.Tool.OutputSchema),
 			Metadata: metadata{
-				Module: doc.Server.Name, Destructive: !t.Effective.ReadOnly, CacheTTL: cmp.Or(doc.Policy.Discovery.TTLSeconds, defaultCacheTTL),
+				Module: doc.Server.Name, Destructive: !t.Effective.ReadOnly, CacheTTL: doc.Policy.Discovery.TTLSeconds,
 				DeprecatedIn: optional(t.Registry.DeprecatedIn), Version: optional(t.Registry.Version),
 			},
 		})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
+	"toolgate.dev/toolgate/internal/registry"
 )
 
 // Process is one running child of a stdio server.
@@ -150,7 +151,7 @@ type Dialer interface {
 	Close() error
 }
 
-// Options bound a connection. Zero values are replaced by the defaults below.
+// Options bound a connection. Zero values are replaced by the defaults below, and by the usual numbers (registry.Usual).
 type Options struct {
 	// MaxMessageBytes bounds one message of the server.
 	MaxMessageBytes int
@@ -172,22 +173,20 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	DefaultMaxMessageBytes = 32 << 20
 	DefaultStartTimeout    = 30 * time.Second
 	DefaultListTimeout     = 30 * time.Second
 	DefaultDiscoverTimeout = 5 * time.Second
 	DefaultSlowAfter       = 5 * time.Second
-	DefaultCatalogueTTL    = 300 * time.Second
 )
 
 // WithDefaults replaces the zero values.
 func (o Options) WithDefaults() Options {
-	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, DefaultMaxMessageBytes)
+	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, registry.Usual().Limits.MaxResponseBytes)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.ListTimeout = cmp.Or(o.ListTimeout, DefaultListTimeout)
 	o.DiscoverTimeout = cmp.Or(o.DiscoverTimeout, DefaultDiscoverTimeout)
 	o.SlowAfter = cmp.Or(o.SlowAfter, DefaultSlowAfter)
-	o.CatalogueTTL = cmp.Or(o.CatalogueTTL, DefaultCatalogueTTL)
+	o.CatalogueTTL = cmp.Or(o.CatalogueTTL, time.Duration(registry.Usual().Discovery.TTLSeconds)*time.Second)
 	if o.Counters == nil {
 		o.Counters = new(Counters)
 	}

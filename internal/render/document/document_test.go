@@ -92,6 +92,32 @@ func TestLimitsAreSharedAmongReplicas(t *testing.T) {
 	}
 }
 
+// What an absent field of the API means and what an absent number of a document means are the same, but for the two whose 0 says something.
+func TestAbsentFieldsAreTheUsualNumbers(t *testing.T) {
+	s := rendertest.Listening()
+	s.Spec.Replicas, s.Spec.Limits, s.Spec.Health, s.Spec.TimeoutSeconds = nil, mcpv1alpha1.Limits{}, mcpv1alpha1.Health{}, nil
+	s.Spec.Discovery.TTLSeconds, s.Spec.Confirm = nil, mcpv1alpha1.Confirm{}
+	got, want := rendertest.Must(document.Render(document.Input{Server: s})).Policy, registry.Usual()
+	want.Limits.RequestsPerMinute = mcpv1alpha1.DefaultRequestsPerMinute
+	if got.Confirm.TTLSeconds == 0 { // left out of documents
+		got.Confirm.TTLSeconds = registry.DefaultConfirmTTL
+	}
+	for name, tc := range map[string]struct{ got, want any }{
+		"timeoutSeconds": {got.TimeoutSeconds, want.TimeoutSeconds},
+		"limits":         {got.Limits, want.Limits},
+		"health":         {got.Health, want.Health},
+		"ttlSeconds":     {got.Discovery.TTLSeconds, want.Discovery.TTLSeconds},
+		"confirm":        {got.Confirm.TTLSeconds, want.Confirm.TTLSeconds},
+	} {
+		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got.Trust.MaxStalenessSeconds != mcpv1alpha1.DefaultMaxStalenessSeconds {
+		t.Errorf("trust outlives the manager for %d s", got.Trust.MaxStalenessSeconds)
+	}
+}
+
 func TestPinningSaysWhichPinsCount(t *testing.T) {
 	automatic := mcpv1alpha1.MCPTool{Status: mcpv1alpha1.MCPToolStatus{Pins: []mcpv1alpha1.RevisionPin{{Revision: "r1", Digest: "automatic"}}}}
 	person := *automatic.DeepCopy()

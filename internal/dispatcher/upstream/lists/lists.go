@@ -96,6 +96,8 @@ func (l *lister) fetch(ctx context.Context, params []byte) ([]byte, error) {
 		return nil, upstream.Fail(registry.FailCatalogue, reply.Error, "The server refused %s with the JSON-RPC error %d.", l.method, reply.Error.Code)
 	case errors.Is(err, errListTimeout):
 		return nil, upstream.Fail(registry.FailTimeout, err, "The server did not answer %s within %s.", l.method, l.timeout)
+	case errors.Is(err, upstream.ErrTooLarge):
+		return nil, l.broken(err, "A page of the server's %s is larger than limits.maxResponseBytes allows an answer to be; raise that.", l.method)
 	}
 	return nil, err
 }

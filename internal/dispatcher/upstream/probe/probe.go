@@ -22,28 +22,21 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
-// Settings are how a server is probed. Zero values are replaced by the defaults below.
+// Settings are how a server is probed. Zero values are replaced by the usual ones (registry.Usual).
 type Settings struct {
 	// Interval is between two probes, Timeout bounds one, and FailureThreshold of them in a row make a server unhealthy.
 	Interval, Timeout time.Duration
 	FailureThreshold  int
-	// TTL is after how long the catalogue is read again; ListTimeout bounds one page of a list.
-	TTL, ListTimeout time.Duration
+	// TTL is after how long the catalogue is read again.
+	TTL time.Duration
 }
 
-// The defaults of Settings.
-const (
-	DefaultInterval         = 15 * time.Second
-	DefaultTimeout          = 5 * time.Second
-	DefaultFailureThreshold = 3
-)
-
 func (s Settings) withDefaults() Settings {
-	s.Interval = cmp.Or(s.Interval, DefaultInterval)
-	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
-	s.FailureThreshold = cmp.Or(s.FailureThreshold, DefaultFailureThreshold)
-	s.TTL = cmp.Or(s.TTL, upstream.DefaultCatalogueTTL)
-	s.ListTimeout = cmp.Or(s.ListTimeout, upstream.DefaultListTimeout)
+	usual := registry.Usual()
+	s.Interval = cmp.Or(s.Interval, time.Duration(usual.Health.IntervalSeconds)*time.Second)
+	s.Timeout = cmp.Or(s.Timeout, time.Duration(usual.Health.TimeoutSeconds)*time.Second)
+	s.FailureThreshold = cmp.Or(s.FailureThreshold, usual.Health.FailureThreshold)
+	s.TTL = cmp.Or(s.TTL, time.Duration(usual.Discovery.TTLSeconds)*time.Second)
 	return s
 }
 
@@ -307,7 +300,7 @@ func (w *watch) read(ctx context.Context) error {
 	}
 	w.nextRead = now.Add(cat.Lasts(set.TTL))
 	whole := &upstream.Catalogue{Digest: cat.Digest, Tools: cat.Tools, TTL: cat.TTL}
-	if whole.Resources, whole.Prompts, err = lists.Count(ctx, w.conn, set.ListTimeout); err != nil {
+	if whole.Resources, whole.Prompts, err = lists.Count(ctx, w.conn, upstream.DefaultListTimeout); err != nil {
 		w.log.Warn("a list of the server could not be counted", "err", err)
 	}
 	w.publish(func(s *State) {

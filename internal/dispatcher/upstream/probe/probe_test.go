@@ -262,8 +262,8 @@ func TestAServerThatDoesNotAnswerItsProbes(t *testing.T) {
 		s.Timeout, s.FailureThreshold = 20*time.Millisecond, 2
 	})
 	f.until(t, "the server is connected", inPhase(registry.UpstreamConnected))
-	if d := f.clock.Step(); d != DefaultInterval {
-		t.Errorf("probed after %s, want %s", d, DefaultInterval)
+	if d, want := f.clock.Step(), (Settings{}).withDefaults().Interval; d != want {
+		t.Errorf("probed after %s, want %s", d, want)
 	}
 	s := f.until(t, "one probe is missed", inPhase(registry.UpstreamFailed))
 	if s.Upstream.Reason != registry.FailTimeout || s.Health.State != Healthy || s.Health.ConsecutiveFailures != 1 {

@@ -20,7 +20,7 @@ func TestAServerThatStaysAwayChangesNothing(t *testing.T) {
 		f.spawner.Err = errors.New("no such file")
 		s.Interval = time.Millisecond // each attempt counts
 	})
-	for range DefaultFailureThreshold {
+	for range registry.Usual().Health.FailureThreshold {
 		f.clock.Step()
 	}
 	f.clock.Pending()
@@ -30,7 +30,7 @@ func TestAServerThatStaysAwayChangesNothing(t *testing.T) {
 	}
 	f.clock.Pending() // the last attempt is over
 	s := f.State()
-	if s.Version != before.Version || s.Health.ConsecutiveFailures != DefaultFailureThreshold {
+	if s.Version != before.Version || s.Health.ConsecutiveFailures != registry.Usual().Health.FailureThreshold {
 		t.Errorf("version %d with %+v, want %d", s.Version, s.Health, before.Version)
 	}
 	if !s.ProbedAt.After(before.ProbedAt) {

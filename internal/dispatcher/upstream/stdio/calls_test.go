@@ -125,7 +125,7 @@ func TestNoiseOnStdoutIsSkipped(t *testing.T) {
 }
 
 func TestLargeAnswers(t *testing.T) {
-	conn, _ := dial(t, upstreamtest.Good, nil)
+	conn, _ := dial(t, upstreamtest.Good, func(f *fixture) { f.opts.MaxMessageBytes = 32 << 20 })
 	for _, n := range []int{1<<16 - 100, 1<<16 - 1, 1 << 16, 1<<16 + 1, 1 << 20, 5 << 20, 20 << 20} { // G-66, G-67
 		if got := len(mustCall(t, conn, "big", fmt.Sprintf(`{"n":%d}`, n))); got != n+len(`{"text":""}`) {
 			t.Errorf("%d bytes came for %d", got, n)

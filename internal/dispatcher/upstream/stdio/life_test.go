@@ -169,6 +169,7 @@ func TestCatalogue(t *testing.T) {
 		wantErr registry.FailureReason
 		bad     string
 		says    string
+		most    int
 	}{
 		"three pages (G-88)":            {mood: upstreamtest.Paged, want: []string{"tool", "tooltwo", "toolthree"}},
 		"no tools":                      {mood: upstreamtest.NoTools},
@@ -177,10 +178,12 @@ func TestCatalogue(t *testing.T) {
 		"a cursor that leads to itself": {mood: upstreamtest.CursorLoop, wantErr: registry.FailCatalogue},
 		"a page without tools":          {mood: upstreamtest.BadPage, wantErr: registry.FailCatalogue},
 		"no answer":                     {mood: upstreamtest.HangList, wantErr: registry.FailTimeout, says: "waiting for the index"},
-		"a page over 16 MiB":            {mood: upstreamtest.HugePage, wantErr: registry.FailCatalogue, says: "at most 16777216 are read"},
+		"a page over 16 MiB":            {mood: upstreamtest.HugePage, most: 32 << 20, wantErr: registry.FailCatalogue, says: "at most 16777216 are read"},
+		"a page over the limit":         {mood: upstreamtest.HugePage, most: 16 << 20, wantErr: registry.FailCatalogue, says: "limits.maxResponseBytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, _ := dial(t, tc.mood, func(f *fixture) {
+				f.opts.MaxMessageBytes = tc.most
 				if tc.mood == upstreamtest.HangList {
 					f.opts.ListTimeout = 100 * time.Millisecond
 				}
