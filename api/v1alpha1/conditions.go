@@ -114,7 +114,7 @@ const (
 const (
 	// ReasonServerStartFailed: the command cannot be started, or nothing listens on the port, 30 s after the pod's start at first.
 	ReasonServerStartFailed = "ServerStartFailed"
-	// ReasonServerExited: the server's process ended; the message holds the last lines of its standard error.
+	// ReasonServerExited: the server's process ended; the message holds the last lines that it printed.
 	ReasonServerExited = "ServerExited"
 	// ReasonNotMCP: what the server answers is not MCP.
 	ReasonNotMCP = "NotMCP"

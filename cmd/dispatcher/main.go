@@ -24,7 +24,21 @@ func main() {
 	code := errShown
 	if !errors.As(err, &code) {
 		fmt.Fprintln(os.Stderr, "dispatcher:", err)
+		leave(terminationLog, "dispatcher: "+err.Error())
 	}
 	stop()
 	os.Exit(int(code))
+}
+
+// terminationLog is where a kubelet reads why a container ended. It is there in pods alone.
+const terminationLog = "/dev/termination-log"
+
+// leave writes why the process ends to a file that is there already. Where none is, standard error has said all.
+func leave(path, why string) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(why + "\n")
+	_ = f.Close()
 }

@@ -298,36 +298,6 @@ func TestAToolWhoseNameCannotBeReadIsWithheldAndKeepsNothingFromBeingReady(t *te
 	}
 }
 
-func TestWhatAContainerEndsOf(t *testing.T) {
-	killed := &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
-	for name, tc := range map[string]struct {
-		status     corev1.ContainerStatus
-		wantReason string
-		want       string
-	}{
-		"the server without memory": {corev1.ContainerStatus{Name: "server", State: corev1.ContainerState{Terminated: killed}},
-			"ServerExited", "container server ran out of memory (OOMKilled); raise spec.container.resources.limits.memory"},
-		"the dispatcher without memory": {corev1.ContainerStatus{Name: "dispatcher", State: corev1.ContainerState{Terminated: killed}},
-			"ContainerFailed", "container dispatcher ran out of memory (OOMKilled); raise spec.dispatcher.resources.limits.memory"},
-		"the server, again and again": {corev1.ContainerStatus{
-			Name: "server", RestartCount: 4, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Message: "no such file\n"}},
-		}, "ServerExited", "container server exited with code 2: no such file, 4 times so far"},
-		"the dispatcher, again and again": {corev1.ContainerStatus{
-			Name: "dispatcher", RestartCount: 4, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-		}, "ContainerFailed", "container dispatcher keeps exiting, 4 times so far"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Document: "d1"}
-			in.Pods = []decide.Pod{pod("a", silent, notReady, func(p *decide.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{tc.status} })}
-			c := meta.FindStatusCondition(decide.Server(in).Conditions, "Available")
-			if want := "0 of 1 pods serve; pod a: " + tc.want; c.Reason != tc.wantReason || c.Message != want {
-				t.Errorf("%s: %s\nwant %s: %s", c.Reason, c.Message, tc.wantReason, want)
-			}
-		})
-	}
-}
-
 func TestWhatIsOnItsWayHasItsTimeAfterWhatWasInTheWay(t *testing.T) {
 	in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", DocumentStale: true}
 	in.Server.Status.Conditions = is("Enforced=False/ApplyFailed")

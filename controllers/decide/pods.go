@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func containerProblem(s corev1.ContainerStatus) (reason, message string) {
 	w := s.State.Waiting
 	if w == nil {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-			return exited, fmt.Sprintf("container %s %s", s.Name, ended(s.Name, t))
+			return exited, ended(s.Name, t, "")
 		}
 		return "", ""
 	}
@@ -99,7 +100,7 @@ func containerProblem(s corev1.ContainerStatus) (reason, message string) {
 		return mcpv1alpha1.ReasonContainerFailed, fmt.Sprintf("container %s: %s", s.Name, orReason(w))
 	case "CrashLoopBackOff":
 		if t := s.LastTerminationState.Terminated; t != nil {
-			return exited, fmt.Sprintf("container %s %s, %d times so far", s.Name, ended(s.Name, t), s.RestartCount)
+			return exited, ended(s.Name, t, fmt.Sprintf(", %d times so far", s.RestartCount))
 		}
 		return exited, fmt.Sprintf("container %s keeps exiting, %d times so far", s.Name, s.RestartCount)
 	default:
@@ -115,17 +116,18 @@ func orReason(w *corev1.ContainerStateWaiting) string {
 	return w.Message
 }
 
-func ended(container string, t *corev1.ContainerStateTerminated) string {
-	text := fmt.Sprintf("exited with code %d", t.ExitCode)
+// ended says how a container ended, how often, and what it said last: the message that it wrote, or where it wrote none the end of its log.
+func ended(container string, t *corev1.ContainerStateTerminated, times string) string {
+	text := fmt.Sprintf("container %s exited with code %d%s", container, t.ExitCode, times)
 	if t.Reason == "OOMKilled" {
 		field := "spec.container"
 		if container != render.ContainerServer {
 			field = "spec.dispatcher"
 		}
-		text = fmt.Sprintf("ran out of memory (OOMKilled); raise %s.resources.limits.memory", field)
+		text = fmt.Sprintf("container %s ran out of memory (OOMKilled)%s; raise %s.resources.limits.memory", container, times, field)
 	}
-	if message := strings.TrimSpace(t.Message); message != "" {
-		text += ": " + message
+	if last := lastLines(printed(t.Message)); last != "" {
+		text += "; its last lines: " + last
 	}
 	return text
 }
@@ -155,19 +157,12 @@ func upstreamProblem(p *Pod) (reason, message string) {
 	return reason, fmt.Sprintf("pod %s: %s", p.Name, withStderr(u))
 }
 
-// stderrLines are as many as help and still fit a terminal.
-const stderrLines = 5
-
 func withStderr(u registry.UpstreamState) string {
-	message := u.Message
-	if message == "" {
-		message = string(u.Reason)
+	message := cmp.Or(u.Message, string(u.Reason))
+	if last := lastLines(u.Stderr); last != "" {
+		return message + "; last lines of its standard error: " + last
 	}
-	lines := u.Stderr[max(0, len(u.Stderr)-stderrLines):]
-	if len(lines) == 0 {
-		return message
-	}
-	return message + "; last lines of its standard error: " + strings.Join(lines, " | ")
+	return message
 }
 
 // count writes a number of things.

@@ -32,6 +32,7 @@ const (
 func installContainer(s *mcpv1alpha1.MCPServer, p Platform) *corev1ac.ContainerApplyConfiguration {
 	return withImage(corev1ac.Container().WithName(render.ContainerInstall), p).
 		WithCommand(dispatcherBinary, "install", "--to", launcherBinary).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithResources(dispatcherResources(corev1.ResourceRequirements{
 			Limits: s.Spec.Dispatcher.Resources.Limits, Requests: s.Spec.Dispatcher.Resources.Requests,
 		})).
@@ -39,6 +40,7 @@ func installContainer(s *mcpv1alpha1.MCPServer, p Platform) *corev1ac.ContainerA
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeBin).WithMountPath(binDir))
 }
 
+// dispatcherContainer has the kubelet tell no last lines of its log: there are audit records in it. What ends it, it writes itself.
 func dispatcherContainer(s *mcpv1alpha1.MCPServer, p Platform, revision string) (*corev1ac.ContainerApplyConfiguration, error) {
 	command, err := serveCommand(s, revision)
 	if err != nil {
@@ -101,6 +103,7 @@ func serverContainer(s *mcpv1alpha1.MCPServer) *corev1ac.ContainerApplyConfigura
 		WithEnv(shape.Env(serverEnv(s))...).
 		WithEnvFrom(shape.EnvFrom(c.EnvFrom)...).
 		WithResources(shape.Resources(c.Resources)).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithLifecycle(drainFirst()).
 		WithSecurityContext(serverSecurity(c.SecurityContext)).
 		WithVolumeMounts(

@@ -157,3 +157,21 @@ func TestEveryContainerHasTheResourcesOfTheSpec(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastLinesOfAContainerAreKept: kubelets tell what a container printed before it failed where it wrote no message of its own, as hardly
+// any server does. What the dispatcher prints are audit records, in which there may be what clients sent: those who may read pods need not
+// see them.
+func TestTheLastLinesOfAContainerAreKept(t *testing.T) {
+	for name, s := range rendertest.Servers() {
+		pod := deploymentOf(t, s).Spec.Template.Spec
+		for _, c := range append(pod.InitContainers, pod.Containers...) {
+			want := corev1.TerminationMessageFallbackToLogsOnError
+			if c.Name == render.ContainerDispatcher {
+				want = ""
+			}
+			if c.TerminationMessagePolicy != want {
+				t.Errorf("%s: container %s has %q, want %q", name, c.Name, c.TerminationMessagePolicy, want)
+			}
+		}
+	}
+}
