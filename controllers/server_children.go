@@ -119,14 +119,12 @@ func (r *ServerReconciler) children(s *mcpv1alpha1.MCPServer) []child {
 	if err != nil {
 		restricting = func(context.Context, *writes.Applier) error { return err }
 	}
-	several := render.HasSeveral(s)
 	return []child{
 		{name: "NetworkPolicy", forPods: true, guard: true, put: restricting},
 		{name: "ServiceAccount", forPods: s.Spec.Pod.ServiceAccountName == "", put: r.account(s)},
 		{name: "Service", put: only(true, s, &corev1.Service{ObjectMeta: named(s, s.Name)}, workload.Service(s))},
-		// Several replicas find each other, and are not all evicted at once.
-		{name: "peers", put: only(several, s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
-		{name: "PodDisruptionBudget", put: only(several, s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
+		{name: "peers", put: only(render.HasPods(s), s, &corev1.Service{ObjectMeta: named(s, render.PeersName(s.Name))}, workload.Peers(s))},
+		{name: "PodDisruptionBudget", put: only(render.HasSeveral(s), s, &policyv1.PodDisruptionBudget{ObjectMeta: named(s, s.Name)}, workload.PodDisruptionBudget(s))},
 	}
 }
 

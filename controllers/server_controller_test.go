@@ -240,8 +240,8 @@ var _ = Describe("An MCPServer", func() {
 		}
 	})
 
-	It("lets replicas find each other while there are several", func() {
-		w.create(w.server("files"))
+	It("lets pods find each other while there are any: one that drains has sessions, and another takes its place", func() {
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) { s.Spec.State = mcpv1alpha1.StateDisabled }))
 		w.settle()
 		peers := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "files-peers"}}
 		there := func() error { return kubectl.Get(w.ctx, client.ObjectKeyFromObject(peers), peers) }
@@ -249,12 +249,24 @@ var _ = Describe("An MCPServer", func() {
 			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.Replicas = &n })
 			w.settle()
 		}
+		state := func(state mcpv1alpha1.State) {
+			change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.State = state })
+			w.settle()
+		}
 		Expect(apierrors.IsNotFound(there())).To(BeTrue())
-		scale(2)
+		state(mcpv1alpha1.StateEnabled)
 		Expect(there()).To(Succeed())
 		Expect(peers.Spec.ClusterIP).To(Equal(corev1.ClusterIPNone))
 		Expect(peers.Spec.PublishNotReadyAddresses).To(BeTrue(), "a pod that drains still holds its sessions")
+		uid := peers.UID
+		scale(2)
+		Expect(there()).To(Succeed())
+		Expect(peers.UID).To(Equal(uid))
+		scale(0)
+		Expect(apierrors.IsNotFound(there())).To(BeTrue())
 		scale(1)
+		Expect(there()).To(Succeed())
+		state(mcpv1alpha1.StateDisabled)
 		Expect(apierrors.IsNotFound(there())).To(BeTrue())
 
 		By("leaving alone what only has the name")
@@ -262,7 +274,7 @@ var _ = Describe("An MCPServer", func() {
 			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})).To(Succeed())
 		w.settle()
 		Expect(there()).To(Succeed())
-		scale(2)
+		state(mcpv1alpha1.StateEnabled)
 		Expect(condition(w.getServer("files").Status.Conditions, "Accepted")).To(Equal("False/NameConflict"))
 	})
 

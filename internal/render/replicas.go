@@ -22,8 +22,14 @@ func Replicas(s *mcpv1alpha1.MCPServer, live *int32) int32 {
 	}
 }
 
-// HasSeveral says whether a server may have several pods at a time, which then must find each other and must not all be
-// evicted at once. What an autoscaler does next is not known.
+// HasPods says whether a server has pods, or may have them. They must find each other also where one is asked for: while it drains there is
+// the one that takes its place, and clients of its sessions come to that one.
+func HasPods(s *mcpv1alpha1.MCPServer) bool {
+	return !Disabled(s) && (ScaledExternally(s) || *s.Spec.Effective().Replicas > 0)
+}
+
+// HasSeveral says whether a server may have several pods that serve, which must not all be evicted at once. What an autoscaler does
+// next is not known.
 func HasSeveral(s *mcpv1alpha1.MCPServer) bool {
 	return !Disabled(s) && (ScaledExternally(s) || *s.Spec.Effective().Replicas > 1)
 }

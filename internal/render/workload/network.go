@@ -49,7 +49,7 @@ func toMCP(port int32) *corev1ac.ServicePortApplyConfiguration {
 		WithProtocol(corev1.ProtocolTCP)
 }
 
-// Peers renders the Service by which replicas find each other, to hand over requests of sessions that another one holds. It
+// Peers renders the Service by which pods find each other, to hand over requests of sessions that another one holds. It
 // names pods that are not ready too: one that drains still holds its sessions.
 func Peers(s *mcpv1alpha1.MCPServer) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(render.PeersName(s.Name), s.Namespace).
