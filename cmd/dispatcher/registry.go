@@ -125,7 +125,7 @@ func admitted(catalogue *upstream.Catalogue) []registry.Tool {
 	at := map[string]int{}
 	for _, t := range catalogue.Tools {
 		if i, twice := at[t.Name]; twice {
-			tools[i] = registry.Tool{Name: t.Name, Withheld: "DuplicateName", Message: "the server lists more than one tool of this name"}
+			tools[i] = registry.Tool{Name: t.Name, Withheld: registry.WithheldDuplicate, Message: "the server lists more than one tool of this name"}
 			continue
 		}
 		if t.Name == "" {
@@ -134,7 +134,7 @@ func admitted(catalogue *upstream.Catalogue) []registry.Tool {
 		at[t.Name] = len(tools)
 		tool := registry.Tool{Name: t.Name, Digest: t.Digest}
 		if t.Err != nil {
-			tool = registry.Tool{Name: t.Name, Withheld: "InvalidSchema", Message: t.Err.Error()}
+			tool = registry.Tool{Name: t.Name, Withheld: registry.WithheldInvalid, Message: t.Err.Error()}
 		}
 		tools = append(tools, tool)
 	}

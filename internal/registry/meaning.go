@@ -9,9 +9,13 @@ import (
 	"toolgate.dev/toolgate/internal/catalog"
 )
 
-// WithheldDisabled is the word for a tool that people took out of service. It is a refusal of its own: that of another word says that
-// the tool is withheld.
-const WithheldDisabled = "Disabled"
+// Words of Tool.Withheld that a dispatcher has itself, beside those that the API has besides. WithheldDisabled is for a tool that people
+// took out of service: it is a refusal of its own, where that of another word says that the tool is withheld.
+const (
+	WithheldDisabled  = "Disabled"
+	WithheldInvalid   = "InvalidSchema"
+	WithheldDuplicate = "DuplicateName"
+)
 
 // Admits says whether a tool may be served under the definition of this digest.
 func (t *Tool) Admits(digest string, p *Policy) bool {

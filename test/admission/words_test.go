@@ -20,6 +20,19 @@ import (
 	"toolgate.dev/toolgate/internal/registry"
 )
 
+// TestWordsOfWithheldTools holds the API's reasons to the words that a dispatcher has itself.
+func TestWordsOfWithheldTools(t *testing.T) {
+	for reason, want := range map[string]string{
+		v1alpha1.ReasonDisabled:      registry.WithheldDisabled,
+		v1alpha1.ReasonInvalidSchema: registry.WithheldInvalid,
+		v1alpha1.ReasonDuplicateName: registry.WithheldDuplicate,
+	} {
+		if reason != want {
+			t.Errorf("the API says %q where a dispatcher says %q", reason, want)
+		}
+	}
+}
+
 // TestReasonsOfFailingServers holds the API's reasons to be the words with which a dispatcher says what it saw.
 func TestReasonsOfFailingServers(t *testing.T) {
 	for reason, want := range map[string]registry.FailureReason{

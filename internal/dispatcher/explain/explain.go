@@ -52,9 +52,7 @@ func Offline(doc *registry.Document, revision string, tools []byte, call Call, n
 		return rest.Evaluation{}, err
 	}
 	engine := policy.New(snapshot, registry.NewSchemaCache())
-	if !engine.Knows(call.Tool) {
-		call.Tool = strings.TrimPrefix(call.Tool, strings.ReplaceAll(doc.Server.Name, "-", "_")+".")
-	}
+	call.Tool = engine.TrueName(call.Tool)
 	if call.Arguments != nil {
 		if err := jsonrpc.Check(call.Arguments, jsonrpc.Limits{MaxBytes: doc.Policy.Limits.MaxRequestBytes}); err != nil {
 			return unreadable(call.Tool, err), nil

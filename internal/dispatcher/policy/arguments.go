@@ -29,13 +29,13 @@ func arguments(e *Engine, f *flow) *Refusal {
 	}
 	compiled, err := e.inputSchema(f.Tool)
 	if err != nil {
-		return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+		return &Refusal{Kind: Denied, Reason: registry.WithheldInvalid, Message: fmt.Sprintf(
 			"Tool %q is withheld: its input schema cannot be checked (%v).", f.call.Tool, err)}
 	}
 	if f.Tool.OutputSchema != nil {
 		if _, err := e.outputSchema(f.Tool); err != nil {
 			// Once there is a result that can't be checked, the call has done what it does.
-			return &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+			return &Refusal{Kind: Denied, Reason: registry.WithheldInvalid, Message: fmt.Sprintf(
 				"Tool %q is withheld: its output schema cannot be checked (%v).", f.call.Tool, err)}
 		}
 	}

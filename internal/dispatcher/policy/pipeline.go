@@ -161,14 +161,14 @@ func admitted(e *Engine, f *flow) *Refusal {
 
 // unservable refuses a tool that is not listed as one that could be called.
 func unservable(name string, err error) *Refusal {
-	refusal := &Refusal{Kind: Denied, Reason: "InvalidSchema", Message: fmt.Sprintf(
+	refusal := &Refusal{Kind: Denied, Reason: registry.WithheldInvalid, Message: fmt.Sprintf(
 		"Tool %q is withheld: its definition cannot be served (%v).", name, err)}
 	switch {
 	case errors.Is(err, ErrNotListed):
 		refusal.Reason, refusal.Message = "Gone", fmt.Sprintf(
 			"Tool %q is not listed by its server at this moment. tools/list names the tools that can be called.", name)
 	case errors.Is(err, ErrDuplicateName):
-		refusal.Reason = "DuplicateName"
+		refusal.Reason = registry.WithheldDuplicate
 	case errors.Is(err, catalog.ErrNoInputSchema):
 		refusal.Reason = "NoInputSchema"
 	}

@@ -9,6 +9,7 @@ package policy
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -127,6 +128,15 @@ func (e *Engine) policy() *registry.Policy { return &e.snapshot.Document().Polic
 func (e *Engine) Knows(name string) bool {
 	_, ok := e.snapshot.Tool(name)
 	return ok
+}
+
+// TrueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that the document holds
+// is a tool's own, however it begins: nothing else would reach that tool.
+func (e *Engine) TrueName(name string) string {
+	if e.Knows(name) {
+		return name
+	}
+	return strings.TrimPrefix(name, strings.ReplaceAll(e.snapshot.Document().Server.Name, "-", "_")+".")
 }
 
 // Trusted says whether destructive tools may be called: the server is trusted, trust has not expired, and the manager has

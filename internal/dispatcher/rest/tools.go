@@ -6,7 +6,6 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
@@ -96,12 +95,10 @@ func (h *Handler) tool(w http.ResponseWriter, r *http.Request) {
 		Message: "No such tool. GET /api/mcp/tools names those that there are."})
 }
 
-// trueName gives the tool's own name for `<server>.<tool>`, the server's name with `-` written `_`. A name that
-// the document holds is a tool's own, however it begins: nothing else would reach that tool.
+// trueName gives the tool's own name for one that may be qualified.
 func (h *Handler) trueName(name string) string {
-	if e := h.Pipeline.Engine(); e != nil && e.Knows(name) {
-		return name
+	if e := h.Pipeline.Engine(); e != nil {
+		return e.TrueName(name)
 	}
-	qualifier := strings.ReplaceAll(h.Pipeline.ServerName(), "-", "_") + "."
-	return strings.TrimPrefix(name, qualifier)
+	return name
 }
