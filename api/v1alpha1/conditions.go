@@ -49,10 +49,6 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonLagging: some dispatchers still enforce an older document; the message names at most five.
 	ReasonLagging = "Lagging"
-	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, every request is denied.
-	ReasonRuleSetNotFound = "RuleSetNotFound"
-	// ReasonRuleSetInvalid: a RuleSet that governs this does not compile; until it does, what it governs is denied.
-	ReasonRuleSetInvalid = "RuleSetInvalid"
 )
 
 // Reasons of MCPServer, Accepted=False.
@@ -63,6 +59,8 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonReferenceNotFound: a ConfigMap, Secret or ServiceAccount that the spec names does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonRuleSetNotFound: a RuleSet named in spec.ruleSets does not exist; until it does, every request is denied.
+	ReasonRuleSetNotFound = "RuleSetNotFound"
 	// ReasonDomainModelInvalid: the text of spec.domainModel is malformed; the message says where, and the last good one stays in use.
 	ReasonDomainModelInvalid = "DomainModelInvalid"
 	// ReasonApplyFailed: the API server refused a child (quota, Pod Security, admission policy), or could not write it for ten seconds
@@ -80,7 +78,7 @@ const (
 const (
 	// ReasonAvailable: as many pods as asked for serve.
 	ReasonAvailable = "Available"
-	// ReasonScaledToZero: spec.replicas is 0.
+	// ReasonScaledToZero: spec.replicas is 0, or with spec.scaling External the Deployment has been scaled to 0.
 	ReasonScaledToZero = "ScaledToZero"
 	// ReasonImagePullFailed: the kubelet cannot pull an image; the message names it.
 	ReasonImagePullFailed = "ImagePullFailed"
@@ -167,9 +165,10 @@ const (
 const (
 	// ReasonSocket (True): the server speaks on pipes alone and has no network port to go round the dispatcher with.
 	ReasonSocket = "Socket"
-	// ReasonGuarded (True): the server listens, and a NetworkPolicy or TLS keeps everything but the dispatcher away.
+	// ReasonGuarded (True): the server listens, and its NetworkPolicy keeps everything but the dispatcher away; or the dispatcher sends
+	// a remote server headers from a Secret over https (that the server refuses others can't be seen).
 	ReasonGuarded = "Guarded"
-	// ReasonUnguarded (False): the server can be reached without the dispatcher; the message says from where.
+	// ReasonUnguarded (False): a remote server gets no headers from a Secret over https, so that whoever reaches it goes round the dispatcher.
 	ReasonUnguarded = "Unguarded"
 )
 
@@ -193,7 +192,8 @@ const (
 	ReasonNotPinned = "NotPinned"
 	// ReasonGone: the server, or the tool on it, is no longer there; what people wrote in the spec is kept.
 	ReasonGone = "Gone"
-	// ReasonNotListed: declared by a person, and the server has not listed it so far.
+	// ReasonNotListed: declared by a person, and the server has not listed it so far; or another revision lists it than the one by
+	// which tools are told of now.
 	ReasonNotListed = "NotListed"
 	// ReasonNotDiscovered: the server's catalogue has not been read yet.
 	ReasonNotDiscovered = "NotDiscovered"
@@ -215,6 +215,9 @@ const (
 	// ReasonTrustStale (False): the tool counts as destructive, and no pod that serves has answered the manager for longer than
 	// spec.trust.maxStalenessSeconds of its server, so that its dispatchers trust no longer.
 	ReasonTrustStale = "TrustStale"
+	// ReasonRuleSetInvalid (False): a RuleSet that governs the tool does not compile, or the tool or its server names one that does
+	// not exist; until that is mended, what it governs is denied.
+	ReasonRuleSetInvalid = "RuleSetInvalid"
 	// ReasonNotExposed (False): spec.expose.tools of the server is Deny.
 	ReasonNotExposed = "NotExposed"
 	// ReasonServerNotReady (False): no pod of the server serves.

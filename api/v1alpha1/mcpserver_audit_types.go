@@ -13,7 +13,7 @@ type Audit struct {
 	// +optional
 	Payloads AuditPayloads `json:"payloads,omitempty"`
 	// redact names what is left out of recorded values: names of members, at any
-	// depth and in upper or lower case, or JSON Pointers (RFC 6901) into the
+	// depth (case, _ and - do not count), or JSON Pointers (RFC 6901) into the
 	// arguments and results, which begin with /. Example: [iban, /customer/name].
 	// Members whose names hold password, passwd, passphrase, passcode, secret,
 	// token, credential, authorization, bearer, cookie, apikey, sessionid,

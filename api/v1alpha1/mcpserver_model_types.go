@@ -4,9 +4,10 @@
 package v1alpha1
 
 // DomainModel is a text that says what the server's domain is about. The server
-// finds its path in the environment variable DOMAIN_MODEL. A change of the
-// ConfigMap reaches both server and clients without a restart; a text that is
-// malformed is told of in the condition Accepted, and clients keep the last one.
+// finds its path in the environment variable DOMAIN_MODEL, but for a remote one.
+// A change of the ConfigMap reaches both server and clients without a restart; a
+// text that is malformed is told of in the condition Accepted, and clients keep
+// the last good one.
 type DomainModel struct {
 	// configMapKeyRef is where the text is, in this namespace.
 	// +required

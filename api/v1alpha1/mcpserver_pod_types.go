@@ -91,8 +91,9 @@ type PodSettings struct {
 	// says so.
 	// +optional
 	SecurityContext PodSecurity `json:"securityContext,omitzero"`
-	// terminationGracePeriodSeconds is how long calls in flight may finish when a
-	// pod is stopped, in seconds. Default: 60.
+	// terminationGracePeriodSeconds is how long a pod has to end when it is
+	// stopped, in seconds. Calls in flight have five sixths of it to finish.
+	// Default: 60.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
@@ -119,8 +120,9 @@ type LogLevel string
 
 // ServiceSettings sets up the Service of a server.
 type ServiceSettings struct {
-	// type of the Service. LoadBalancer and NodePort make the dispatcher reachable
-	// from outside of the cluster, where callers have no identity yet. Default:
+	// type of the Service. LoadBalancer and NodePort lead to the dispatcher from
+	// outside of the cluster, where callers have no identity yet;
+	// spec.network.ingressFrom has to let their addresses in, as a cidr. Default:
 	// ClusterIP.
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer

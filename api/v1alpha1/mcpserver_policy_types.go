@@ -5,24 +5,25 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Limits bound what one caller may ask. A limit counts per caller (anonymous
-// callers count by address), each replica enforces its share, rounded up, and
-// every message costs, refused or not.
+// Limits bound what one caller may ask, and how large a message may be. Limits
+// of messages, calls and sessions count per caller (anonymous callers count by
+// address), and every message costs, refused or not.
 type Limits struct {
-	// requestsPerMinute is how many messages one caller may send in a minute.
-	// Default: 100. 0 lifts the limit.
+	// requestsPerMinute is how many messages one caller may send in a minute; each
+	// replica enforces its share, rounded up. Default: 100. 0 lifts the limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
-	// maxConcurrent is how many calls of one caller may be in flight at a time.
-	// Default: 16.
+	// maxConcurrent is how many calls of one caller may be in flight at a time;
+	// each replica enforces its share, rounded up. Default: 16.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// maxSessions is how many sessions may be open at a time. Each session of a
-	// stdio server with isolation Session is a process. Default: 20.
+	// maxSessions is how many sessions one caller may have open at a time at each
+	// replica. Each session of a stdio server with isolation Session is a process.
+	// Default: 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000

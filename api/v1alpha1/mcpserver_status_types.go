@@ -21,7 +21,7 @@ type MCPServerStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// url is where clients in the cluster reach the server, by MCP over streamable
-	// HTTP.
+	// HTTP: pods of its namespace, and others that spec.network.ingressFrom names.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048

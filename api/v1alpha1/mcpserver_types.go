@@ -213,8 +213,9 @@ type MCPServerSpec struct {
 	// +optional
 	Telemetry Telemetry `json:"telemetry,omitzero"`
 	// ruleSets names RuleSets of this namespace that govern this server, beside
-	// those that select it themselves. One that is missing or does not compile
-	// denies every call until it is there. Example: [no-secrets].
+	// those that select it themselves. One that is missing denies every request
+	// until it is there; one that does not compile denies what it governs, unless
+	// its enforcement is Audit. Example: [no-secrets].
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

@@ -93,8 +93,9 @@ type MCPToolSpec struct {
 	// +optional
 	Contract *Contract `json:"contract,omitempty"`
 	// ruleSets names RuleSets of this namespace that govern this tool, beside
-	// those that select it. One that is missing or does not compile denies every
-	// call of the tool until it is there.
+	// those that select it. One that is missing denies every call of the tool
+	// until it is there; so does one that does not compile, unless its enforcement
+	// is Audit.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -132,7 +133,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || self.readOnly != 'True' || !has(self.destructive) || self.destructive != 'True'",message="a tool can't be read-only and destructive: set one of readOnly and destructive to False, or leave it out"
 type Hints struct {
 	// destructive True holds the tool back while the server is Untrusted; False
-	// lets it through.
+	// lets it through, unless spec.gating.scope of the server is Mutating: then
+	// readOnly True does.
 	// +optional
 	Destructive Hint `json:"destructive,omitempty"`
 	// readOnly True says that the tool changes nothing, and so can't be

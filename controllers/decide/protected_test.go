@@ -72,7 +72,7 @@ func TestProtectedGoesByAllThatRuns(t *testing.T) {
 		"a remote server after a port that nobody shuts":   {edits{remote, port, refused}, "Unknown/NameConflict", "pods of another revision"},
 		"a remote server after one that all could reach":   {edits{remote, away, was("False/Unguarded: x")}, "False/Unguarded", "x"},
 		"a remote server that all can reach, after pipes":  {edits{remote, socket, func(in *decide.ServerInput) { in.Server.Spec.Remote.HeadersFrom = nil }}, "False/Unguarded", ""},
-		"a remote server alone, whatever the policy is of": {edits{remote, refused}, "True/Guarded", "credentials"},
+		"a remote server alone, whatever the policy is of": {edits{remote, refused}, "True/Guarded", "that the server refuses others can't be seen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := decide.ServerInput{

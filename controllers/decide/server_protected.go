@@ -40,7 +40,7 @@ func (d *ServerInput) asked(list []metav1.Condition) verdict {
 	case remote == nil:
 		return d.guarded(list)
 	case strings.HasPrefix(remote.URL, "https://") && len(remote.HeadersFrom) > 0:
-		return yes(mcpv1alpha1.ReasonGuarded, "the remote server asks for credentials that the dispatcher holds")
+		return yes(mcpv1alpha1.ReasonGuarded, "the dispatcher sends the remote server headers from a Secret over https; that the server refuses others can't be seen")
 	default:
 		return no(mcpv1alpha1.ReasonUnguarded, "whoever reaches spec.remote.url can go round the dispatcher: it sends no credentials over TLS that others don't have")
 	}
