@@ -87,7 +87,7 @@ func everyField(s *mcpv1alpha1.MCPServer) {
 	s.Spec.DomainModel = &mcpv1alpha1.DomainModel{ConfigMapKeyRef: mcpv1alpha1.KeyRef{Name: "model", Key: "text"}, Format: mcpv1alpha1.ModelMarkdown}
 	s.Spec.Telemetry.OTLPEndpoint = "http://10.0.0.1:4318"
 	s.Spec.Dispatcher = mcpv1alpha1.DispatcherSettings{Resources: resources, LogLevel: "debug"}
-	s.Spec.Service = mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeNodePort, Annotations: many, Port: new(int32(8000))}
+	s.Spec.Service = mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeNodePort, Annotations: many, Port: new(int32(8000)), Hosts: []string{"b.example.com", "a.example.com"}}
 }
 
 func everyAffinity() *corev1.Affinity {

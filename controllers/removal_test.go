@@ -76,6 +76,7 @@ var childFields = map[string][]string{
 	"service.type":           {`"NodePort"`, `"LoadBalancer"`},
 	"service.annotations":    {`{"a":"1","b":"2"}`, `{"a":"3","b":null}`},
 	"service.port":           {`8000`, `8001`},
+	"service.hosts":          {`["a.example.com"]`, `["a.example.com","b.example.com"]`},
 	"network.ingressFrom":    {`[{"podSelector":{}}]`, `[{"cidr":"192.0.2.0/24"}]`},
 	"network.metricsFrom":    {`[{"podSelector":{}}]`, `[{"cidr":"192.0.2.0/24"}]`},
 	"network.egress":         {`"Open"`, `"DNSOnly"`},

@@ -139,4 +139,19 @@ type ServiceSettings struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port *int32 `json:"port,omitempty"`
+	// hosts are the DNS names by which clients reach the server beside the
+	// Service's own: those of an Ingress, a Gateway or a load balancer, and
+	// filesystem.default.svc.example.com in a cluster of that domain. A request
+	// with any other name is refused (HostNotAllowed), so that no web page can
+	// reach the server under a name that it has made up. Pods are replaced when
+	// they change. Example: [mcp.example.com].
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.all(h, !format.dns1123Subdomain().validate(h).hasValue())",message="each entry is a DNS name in lower case, such as mcp.example.com, without scheme, port, path and wildcard"
+	// +kubebuilder:validation:XValidation:rule="self.all(h, !h.matches('^[0-9.]+$'))",message="an address needs no entry: requests for addresses are taken always"
+	Hosts []string `json:"hosts,omitempty"`
 }

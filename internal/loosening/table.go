@@ -70,6 +70,7 @@ var Table = map[string]Class{
 	"MCPServer.service.type":                            Looser("ClusterIP", "NodePort", "LoadBalancer"),
 	"MCPServer.service.annotations":                     WhileExposed,
 	"MCPServer.service.port":                            Neutral,
+	"MCPServer.service.hosts":                           Adding, // a web page of that name may come, wherever it resolves to
 
 	"MCPServer.network.ingressFrom": WhileTrusted,
 	"MCPServer.network.metricsFrom": Neutral,

@@ -82,6 +82,7 @@ var fieldValues = map[string][]string{
 	"MCPServer.pod.tolerations":                        {"[{key: a, operator: Exists}]", "[{key: b, operator: Exists}]"},
 	"MCPServer.dispatcher.resources":                   {"{limits: {memory: 64Mi}}", "{limits: {memory: 65Mi}}"},
 	"MCPServer.service.annotations":                    {"{example.com/a: a}", "{example.com/a: b}"},
+	"MCPServer.service.hosts":                          {"[a.example.com]", "[b.example.com]", "[b.example.com, a.example.com]"},
 	"MCPServer.trust.expiresAt":                        {`"2027-01-31T17:00:00Z"`, `"2027-01-31T19:00:00+01:00"`, `"2027-01-31T17:00:01Z"`},
 	"MCPServer.trust.reason":                           {"a", "b"},
 	"MCPServer.passthrough":                            {"[acme/a]", "[acme/b]", "[acme/a, acme/b]"},

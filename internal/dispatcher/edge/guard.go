@@ -59,7 +59,7 @@ func (g *Guard) Check(r *http.Request) *policy.Refusal {
 
 func notAllowed(header, value, flag string) *policy.Refusal {
 	return &policy.Refusal{Kind: policy.NotAllowed, Stage: policy.StageLimits, Reason: header + "NotAllowed", Message: fmt.Sprintf(
-		"%s %q is not allowed here. The server's own names and loopback are; whoever runs the dispatcher can add others with %s.", header, value, flag)}
+		"%s %q is not allowed here. The server's own names and loopback are; spec.service.hosts of the MCPServer names others by which clients reach it, at a desk %s of the dispatcher.", header, value, flag)}
 }
 
 // allowed says whether a name, or an address of loopback, is one of ours.
@@ -82,7 +82,7 @@ func (g *Guard) always(host string) bool {
 	return host == "localhost" || isLoopback(host) || slices.Contains(g.Hosts, host)
 }
 
-// serviceNames are those that cluster DNS gives the server's Service. Another cluster domain needs --allow-host: a name
+// serviceNames are those that cluster DNS gives the server's Service. Another cluster domain is one of Hosts: a name
 // that only begins like ours may belong to anybody.
 func serviceNames(s registry.Server) []string {
 	if s.Name == "" {

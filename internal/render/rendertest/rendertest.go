@@ -113,7 +113,7 @@ func Listening() *mcpv1alpha1.MCPServer {
 		Confirm:   mcpv1alpha1.Confirm{By: mcpv1alpha1.ConfirmByCaller, TTLSeconds: new(int32(120))},
 		Telemetry: mcpv1alpha1.Telemetry{OTLPEndpoint: "http://collector.observability:4318"},
 		Audit:     mcpv1alpha1.Audit{Payloads: mcpv1alpha1.PayloadsArguments, Redact: []string{"iban", "/a/b"}, OnFailure: mcpv1alpha1.AuditBlock},
-		Service:   mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}},
+		Service:   mcpv1alpha1.ServiceSettings{Type: corev1.ServiceTypeLoadBalancer, Port: new(int32(8443)), Annotations: map[string]string{"lb": "internal"}, Hosts: []string{"web.example.com", "mcp.example.com"}},
 	})
 }
 

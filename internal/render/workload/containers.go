@@ -83,8 +83,16 @@ func serveCommand(s *mcpv1alpha1.MCPServer, revision string) ([]string, error) {
 	if render.Transport(s) == mcpv1alpha1.TransportStdio {
 		command = append(command, "--launch-socket", launchSocket)
 	}
+	for _, host := range hosts(s) {
+		command = append(command, "--allow-host", host)
+	}
 	command = append(command, referenceFlags(s)...)
 	return append(command, "--log-level", string(s.Spec.Effective().Dispatcher.LogLevel)), nil
+}
+
+// hosts are the names by which clients reach a server beside its Service's: a set, of which another order is no change.
+func hosts(s *mcpv1alpha1.MCPServer) []string {
+	return slices.Sorted(slices.Values(s.Spec.Service.Hosts))
 }
 
 // drainSeconds leaves the server a part of the grace period to end in after the drain: a sixth, as of 60 seconds 10.

@@ -25,7 +25,8 @@ func PodInputs(s *mcpv1alpha1.MCPServer, live Live) (string, error) {
 		DomainModel *mcpv1alpha1.DomainModel       `json:",omitempty"`
 		RestartOn   mcpv1alpha1.RestartOn          `json:",omitempty"`
 		References  string                         `json:",omitempty"`
-	}{s.Spec.Container, s.Spec.Remote, s.Spec.Transport, s.Spec.Pod, s.Spec.Dispatcher, s.Spec.DomainModel, s.Spec.RestartOn, live.References})
+		Hosts       []string                       `json:",omitempty"`
+	}{s.Spec.Container, s.Spec.Remote, s.Spec.Transport, s.Spec.Pod, s.Spec.Dispatcher, s.Spec.DomainModel, s.Spec.RestartOn, live.References, hosts(s)})
 	if err != nil {
 		return "", fmt.Errorf("hashing what the pods are made of: %w", err)
 	}

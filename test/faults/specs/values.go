@@ -60,6 +60,7 @@ var known = []struct {
 	{".port", []any{8080, 8081}},
 	{".tcpPort", []any{8080, 8081}},
 	{".ports[]", []any{443, 8443}},
+	{"service.hosts[]", []any{"mcp.example.com", "files.one.svc.example.com"}},
 	{"passthrough[]", []any{"notifications/example", "example/method"}},
 	{"methods[]", []any{"tools/call", "resources/read"}},
 	{"redact[]", []any{"/password", "$.password", "password"}},
