@@ -16,9 +16,10 @@ import (
 
 // everyField sets whatever reaches a child, with values that an API server would write in another way.
 func everyField(s *mcpv1alpha1.MCPServer) {
-	many := map[string]string{}
+	many, labels := map[string]string{}, map[string]mcpv1alpha1.LabelValue{}
 	for i := range 12 {
-		many[fmt.Sprintf("example.com/key-%d", i)] = "value"
+		key := fmt.Sprintf("example.com/key-%d", i)
+		many[key], labels[key] = "value", "value"
 	}
 	resources := corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.1"), corev1.ResourceMemory: resource.MustParse("128Mi")},
@@ -52,7 +53,7 @@ func everyField(s *mcpv1alpha1.MCPServer) {
 		Type: mcpv1alpha1.RolloutRollingUpdate, MaxUnavailable: &quarter, MaxSurge: &one, ProgressDeadlineSeconds: new(int32(60)),
 	}
 	s.Spec.Pod = mcpv1alpha1.PodSettings{
-		Labels: many, Annotations: many,
+		Labels: labels, Annotations: many,
 		ImagePullSecrets: []string{"b", "a"},
 		Volumes: []mcpv1alpha1.Volume{
 			{Name: "data", PersistentVolumeClaim: "data"},
@@ -74,15 +75,15 @@ func everyField(s *mcpv1alpha1.MCPServer) {
 		SecurityContext: mcpv1alpha1.PodSecurity{
 			FSGroup: new(int64(2002)), FSGroupChangePolicy: corev1.FSGroupChangeOnRootMismatch, SupplementalGroups: []int64{2004, 2003}, SeccompProfile: "profiles/files.json",
 		},
-		NodeSelector:                  map[string]string{"kubernetes.io/os": "linux"},
+		NodeSelector:                  map[string]mcpv1alpha1.LabelValue{"kubernetes.io/os": "linux"},
 		Tolerations:                   []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(30))}, {Key: "b", Value: "c"}},
 		TerminationGracePeriodSeconds: new(int64(30)),
 	}
-	theirs := &metav1.LabelSelector{MatchLabels: many}
+	theirs := &mcpv1alpha1.LabelSelector{MatchLabels: labels}
 	s.Spec.Network = mcpv1alpha1.Network{
-		IngressFrom: []mcpv1alpha1.NetworkPeer{{NamespaceSelector: theirs, PodSelector: &metav1.LabelSelector{}}, {CIDR: "10.0.0.0/8"}},
+		IngressFrom: []mcpv1alpha1.NetworkPeer{{NamespaceSelector: theirs, PodSelector: &mcpv1alpha1.LabelSelector{}}, {CIDR: "10.0.0.0/8"}},
 		MetricsFrom: []mcpv1alpha1.NetworkPeer{{PodSelector: theirs}},
-		EgressTo:    []mcpv1alpha1.EgressPeer{{NamespaceSelector: &metav1.LabelSelector{}, Ports: []int32{443, 80}}},
+		EgressTo:    []mcpv1alpha1.EgressPeer{{NamespaceSelector: &mcpv1alpha1.LabelSelector{}, Ports: []int32{443, 80}}},
 	}
 	s.Spec.DomainModel = &mcpv1alpha1.DomainModel{ConfigMapKeyRef: mcpv1alpha1.KeyRef{Name: "model", Key: "text"}, Format: mcpv1alpha1.ModelMarkdown}
 	s.Spec.Telemetry.OTLPEndpoint = "http://10.0.0.1:4318"

@@ -3,8 +3,6 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // Network says who reaches the pods of a server, and what they reach. It takes
 // effect where the cluster's network enforces NetworkPolicies.
 //
@@ -55,16 +53,16 @@ type NetworkPeer struct {
 	// namespaceSelector selects namespaces by their labels. Default: this
 	// namespace alone. {} selects all.
 	// +optional
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 	// podSelector selects pods of those namespaces by their labels. Default: all
 	// of them.
 	// +optional
-	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
+	PodSelector *LabelSelector `json:"podSelector,omitempty"`
 	// cidr is a range of addresses outside of the cluster. Example: 192.0.2.0/24.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="a range of addresses, such as 192.0.2.0/24 or 2001:db8::/32"
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && cidr(self) == cidr(self).masked()",message="a range of addresses by its first one, such as 192.0.2.0/24 or 2001:db8::/32"
 	CIDR string `json:"cidr,omitempty"`
 }
 
@@ -75,16 +73,16 @@ type EgressPeer struct {
 	// namespaceSelector selects namespaces by their labels. Default: this
 	// namespace alone. {} selects all.
 	// +optional
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 	// podSelector selects pods of those namespaces by their labels. Default: all
 	// of them.
 	// +optional
-	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
+	PodSelector *LabelSelector `json:"podSelector,omitempty"`
 	// cidr is a range of addresses outside of the cluster. Example: 192.0.2.0/24.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="a range of addresses, such as 192.0.2.0/24 or 2001:db8::/32"
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && cidr(self) == cidr(self).masked()",message="a range of addresses by its first one, such as 192.0.2.0/24 or 2001:db8::/32"
 	CIDR string `json:"cidr,omitempty"`
 	// ports that are reached there, over TCP. Default: all, over any protocol.
 	// +optional
@@ -95,6 +93,46 @@ type EgressPeer struct {
 	// +kubebuilder:validation:items:Maximum=65535
 	Ports []int32 `json:"ports,omitempty"`
 }
+
+// LabelSelector selects by labels, as those of Kubernetes do: what has every
+// label and meets every expression. An empty one selects all.
+type LabelSelector struct {
+	// matchLabels are labels to have. Example: {app: db}.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="keys and values must be those of Kubernetes labels, as in app: db"
+	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
+	// matchExpressions are conditions to meet.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	MatchExpressions []LabelExpression `json:"matchExpressions,omitempty"`
+}
+
+// LabelExpression is a condition on one label.
+//
+// +kubebuilder:validation:XValidation:rule="(self.operator in ['In', 'NotIn']) == (self.?values.orValue([]).size() > 0)",message="an operator is In or NotIn with values, or Exists or DoesNotExist without"
+type LabelExpression struct {
+	// key of the label.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="the key of a label, as in example.com/team"
+	Key string `json:"key,omitempty"`
+	// operator compares the label with values.
+	// +required
+	Operator LabelOperator `json:"operator,omitempty"`
+	// values of which the label has one with In, and none with NotIn.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(v, !v.matches('^[_.-]|[_.-]$|[^\\\\w.-]'))",message="the values of labels have letters, digits, hyphens, dots and underscores, and a letter or digit first and last"
+	Values []LabelValue `json:"values,omitempty"`
+}
+
+// LabelOperator compares a label with values.
+// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
+type LabelOperator string
 
 // Egress is what the pods reach.
 // +kubebuilder:validation:Enum=Internet;Open;DNSOnly;List

@@ -11,9 +11,9 @@ type PodSettings struct {
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && self[k].size() <= 63)",message="keys and values must be those of Kubernetes labels: at most 63 letters, digits, hyphens, dots and underscores, and before the key a DNS name and / where wanted, as in example.com/team: billing"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="keys and values must be those of Kubernetes labels: at most 63 letters, digits, hyphens, dots and underscores, a letter or digit first and last, and before the key a DNS name and / where wanted, as in example.com/team: billing"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('mcp.toolgate.dev/') && !(k in ['app.kubernetes.io/managed-by', 'app.kubernetes.io/name', 'app.kubernetes.io/component', 'pod-template-hash']))",message="labels mcp.toolgate.dev/*, app.kubernetes.io/managed-by, app.kubernetes.io/name, app.kubernetes.io/component and pod-template-hash are set by Toolgate and Kubernetes: choose others"
-	Labels map[string]string `json:"labels,omitempty"`
+	Labels map[string]LabelValue `json:"labels,omitempty"`
 	// annotations are put on the pods. Example: {prometheus.io/scrape: "false"}.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
@@ -51,13 +51,14 @@ type PodSettings struct {
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && self[k].size() <= 63)",message="keys and values must be those of Kubernetes labels, as in kubernetes.io/arch: amd64"
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue() && !format.labelValue().validate(self[k]).hasValue())",message="keys and values must be those of Kubernetes labels, as in kubernetes.io/arch: amd64"
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 	// tolerations let the pods onto tainted nodes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, (t.?operator.orValue('') == 'Exists' ? t.?value.orValue('') == '' : t.?key.orValue('') != '') && (!has(t.tolerationSeconds) || t.?effect.orValue('') == 'NoExecute') && t.?effect.orValue('') in ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'])",message="a toleration has a key, and a value where wanted, or operator Exists without a value; its effect is NoSchedule, PreferNoSchedule or NoExecute, which tolerationSeconds needs, or absent for all of them"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// affinity says near which nodes and pods the pods may run, or rather not, in
 	// the words of Kubernetes (kubectl explain pod.spec.affinity). The API server
@@ -67,7 +68,9 @@ type PodSettings struct {
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 	// topologySpreadConstraints spread the pods over nodes or zones, in the words
 	// of Kubernetes (kubectl explain pod.spec.topologySpreadConstraints). The pods
-	// of a server have the label mcp.toolgate.dev/server with its name.
+	// of a server have the label mcp.toolgate.dev/server with its name. The API
+	// server reads them when the Deployment is written: a mistake is told in the
+	// condition Accepted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -100,12 +103,17 @@ type PodSettings struct {
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 }
 
+// LabelValue is the value of a label.
+// +kubebuilder:validation:MaxLength=63
+type LabelValue string
+
 // DispatcherSettings sets up the dispatcher container.
 type DispatcherSettings struct {
 	// resources are the requests and limits of the dispatcher's container, and of
 	// the one that installs it beside a stdio server.
 	// Default: requests of 10m cpu and 32Mi memory, and no limits.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="['cpu', 'memory', 'ephemeral-storage'].all(k, !(has(self.requests) && has(self.limits) && k in self.requests && k in self.limits) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="a request can't be more than the limit of the same resource: raise the limit, or lower the request"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 	// logLevel is how much the dispatcher logs. Arguments and results are logged

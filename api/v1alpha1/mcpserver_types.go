@@ -232,7 +232,7 @@ type Container struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\\\t\\\\r\\\\n]+$')",message="an image reference has no spaces, as in registry.example.com/mcp/files:1.4.2"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\\\t\\\\r\\\\n]+$') && self.trim() == self",message="an image reference has no spaces, as in registry.example.com/mcp/files:1.4.2"
 	Image string `json:"image,omitempty"`
 	// imagePullPolicy is when the kubelet pulls the image. Default: Always for the
 	// tag latest, IfNotPresent otherwise.
@@ -281,6 +281,7 @@ type Container struct {
 	// resources are the requests and limits of the server's container. Sessions of
 	// a stdio server share them.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="['cpu', 'memory', 'ephemeral-storage'].all(k, !(has(self.requests) && has(self.limits) && k in self.requests && k in self.limits) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="a request can't be more than the limit of the same resource: raise the limit, or lower the request"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="claims are not supported: the pods of a server have no resource claims; set requests and limits"
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 	// volumeMounts mounts volumes of spec.pod.volumes into the server.
@@ -346,7 +347,7 @@ type KeyRef struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="keys of Secrets and ConfigMaps have letters, digits, hyphens, underscores and dots"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$') && self != '.' && !self.startsWith('..')",message="keys of Secrets and ConfigMaps have letters, digits, hyphens, underscores and dots, and do not begin with .."
 	Key string `json:"key,omitempty"`
 }
 
@@ -365,11 +366,13 @@ type EnvFrom struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of an object in this namespace: lower-case letters, digits, hyphens and dots"
 	SecretRef string `json:"secretRef,omitempty"`
 	// configMapRef is the name of a ConfigMap in this namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of an object in this namespace: lower-case letters, digits, hyphens and dots"
 	ConfigMapRef string `json:"configMapRef,omitempty"`
 }
 

@@ -124,6 +124,7 @@ type CSIVolume struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self.lowerAscii()).hasValue()",message="the name of a CSI driver: letters, digits, hyphens and dots, as in secrets-store.csi.k8s.io"
 	Driver string `json:"driver,omitempty"`
 	// attributes are for the driver, which says what they mean.
 	// +optional
@@ -135,6 +136,7 @@ type CSIVolume struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of an object in this namespace: lower-case letters, digits, hyphens and dots"
 	NodePublishSecret string `json:"nodePublishSecret,omitempty"`
 	// fsType of the volume, where the driver makes a file system. Example: ext4.
 	// +optional
@@ -159,6 +161,7 @@ type EphemeralVolume struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="the name of a StorageClass: lower-case letters, digits, hyphens and dots"
 	StorageClassName string `json:"storageClassName,omitempty"`
 	// accessMode of the volume. Default: ReadWriteOnce.
 	// +optional

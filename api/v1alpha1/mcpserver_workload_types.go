@@ -115,7 +115,7 @@ type PodSecurity struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="a path under the kubelet's folder of profiles, without .. and without a / at its beginning"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)') && self.trim() != ''",message="a path under the kubelet's folder of profiles, without .. and without a / at its beginning"
 	SeccompProfile string `json:"seccompProfile,omitempty"`
 }
 

@@ -56,6 +56,7 @@ func TestOnAServerOfItsOwn(t *testing.T) {
 	need(t)
 	s := another(t)
 	t.Run("new CRDs over older ones", func(t *testing.T) { testNewCRDsOverOlderOnes(t, s) })
+	t.Run("what older CRDs let be stored can be changed elsewhere", func(t *testing.T) { testStoredStays(t, s) })
 	t.Run("install and uninstall in any order", func(t *testing.T) { testInstallAndUninstall(t, s) })
 }
 

@@ -60,7 +60,9 @@ var _ = Describe("An autoscaler", Ordered, Serial, func() {
 		expectReady(ctx, server)
 
 		By("leaving the number alone when something else of the server changes")
-		change(ctx, server, func(s *mcpv1alpha1.MCPServer) { s.Spec.Pod.Labels = map[string]string{"example.com/round": "2"} })
+		change(ctx, server, func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Pod.Labels = map[string]mcpv1alpha1.LabelValue{"example.com/round": "2"}
+		})
 		Eventually(func(g Gomega) {
 			d := &appsv1.Deployment{}
 			g.Expect(kube.Get(ctx, client.ObjectKeyFromObject(server), d)).To(Succeed())

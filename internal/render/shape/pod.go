@@ -6,6 +6,7 @@ package shape
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -16,7 +17,7 @@ import (
 
 // Placement says where the pods may run and what runs them.
 func Placement(ac *corev1ac.PodSpecApplyConfiguration, p *mcpv1alpha1.PodSettings) error {
-	ac.WithNodeSelector(p.NodeSelector)
+	ac.WithNodeSelector(Labels(p.NodeSelector))
 	if p.RuntimeClassName != "" {
 		ac.WithRuntimeClassName(p.RuntimeClassName)
 	}
@@ -39,6 +40,18 @@ func Placement(ac *corev1ac.PodSpecApplyConfiguration, p *mcpv1alpha1.PodSetting
 		return fmt.Errorf("spec.pod.affinity: %w", err)
 	}
 	return nil
+}
+
+// Labels are labels of a spec.
+func Labels(labels map[string]mcpv1alpha1.LabelValue) map[string]string {
+	if labels == nil {
+		return nil
+	}
+	out := make(map[string]string, len(labels))
+	for key, value := range labels {
+		out[key] = string(value)
+	}
+	return out
 }
 
 // same turns a type of Kubernetes into its apply configuration. The two have one JSON form, which leaves out what is empty.
@@ -102,10 +115,10 @@ func emptyDir(v *mcpv1alpha1.EmptyDirVolume) *corev1ac.EmptyDirVolumeSourceApply
 
 func projected(v *mcpv1alpha1.ProjectedVolume) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	ac := corev1ac.ProjectedVolumeSource()
-	for _, source := range v.Sources {
-		items := make([]*corev1ac.KeyToPathApplyConfiguration, 0, len(source.Items))
-		for _, item := range source.Items {
-			items = append(items, corev1ac.KeyToPath().WithKey(item.Key).WithPath(item.Path))
+	for i, source := range v.Sources {
+		items := lasting(source.Items, v.Sources[i+1:])
+		if len(items) == 0 && len(source.Items) > 0 {
+			continue
 		}
 		if source.ConfigMap != "" {
 			ac.WithSources(corev1ac.VolumeProjection().WithConfigMap(
@@ -116,6 +129,20 @@ func projected(v *mcpv1alpha1.ProjectedVolume) *corev1ac.ProjectedVolumeSourceAp
 			corev1ac.SecretProjection().WithName(source.Secret).WithItems(items...)))
 	}
 	return ac
+}
+
+// lasting are the files that no later source has: the API server takes each once.
+func lasting(items []mcpv1alpha1.ProjectedItem, later []mcpv1alpha1.ProjectedSource) []*corev1ac.KeyToPathApplyConfiguration {
+	var out []*corev1ac.KeyToPathApplyConfiguration
+	for _, item := range items {
+		replaced := slices.ContainsFunc(later, func(s mcpv1alpha1.ProjectedSource) bool {
+			return slices.ContainsFunc(s.Items, func(other mcpv1alpha1.ProjectedItem) bool { return other.Path == item.Path })
+		})
+		if !replaced {
+			out = append(out, corev1ac.KeyToPath().WithKey(item.Key).WithPath(item.Path))
+		}
+	}
+	return out
 }
 
 func csi(v *mcpv1alpha1.CSIVolume) *corev1ac.CSIVolumeSourceApplyConfiguration {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -119,6 +118,10 @@ func TestVolume(t *testing.T) {
 			`{name: v, projected: {sources: [{secret: s, items: [{key: k, path: a/b}]}, {configMap: m}]}}`,
 			`{name: v, projected: {sources: [{secret: {name: s, items: [{key: k, path: a/b}]}}, {configMap: {name: m}}]}}`,
 		},
+		"of a file in several the last one": {
+			`{name: v, projected: {sources: [{secret: s, items: [{key: k, path: a}, {key: l, path: b}]}, {configMap: m, items: [{key: k, path: a}]}, {secret: t, items: [{key: l, path: a}]}, {configMap: o}]}}`,
+			`{name: v, projected: {sources: [{secret: {name: s, items: [{key: l, path: b}]}}, {secret: {name: t, items: [{key: l, path: a}]}}, {configMap: {name: o}}]}}`,
+		},
 		"of a driver": {
 			`{name: v, csi: {driver: d.example.com, attributes: {a: b}, nodePublishSecret: s, fsType: ext4, access: ReadOnly}}`,
 			`{name: v, csi: {driver: d.example.com, volumeAttributes: {a: b}, nodePublishSecretRef: {name: s}, fsType: ext4, readOnly: true}}`,
@@ -191,7 +194,7 @@ func TestPlacement(t *testing.T) {
 
 // What is applied shares no memory with the spec, which comes from a cache that others read.
 func TestPeersAreTheirOwn(t *testing.T) {
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	selector := &mcpv1alpha1.LabelSelector{MatchLabels: map[string]mcpv1alpha1.LabelValue{"a": "b"}}
 	got, err := shape.Peers([]mcpv1alpha1.NetworkPeer{{PodSelector: selector}})
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(render.PodSelector(s.Name))).
 		WithStrategy(strategy(s)).
 		WithTemplate(corev1ac.PodTemplateSpec().
-			WithLabels(merge(s.Spec.Pod.Labels, merge(render.Labels(s.Name), map[string]string{render.LabelRevision: revision}))).
+			WithLabels(merge(shape.Labels(s.Spec.Pod.Labels), merge(render.Labels(s.Name), map[string]string{render.LabelRevision: revision}))).
 			WithAnnotations(podAnnotations(s, live)).
 			WithSpec(pod))
 	spec.Replicas = ScaleOf(s, live).Replicas

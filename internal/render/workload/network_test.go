@@ -137,7 +137,7 @@ func TestHostsThatNoPolicyCanNameAreTold(t *testing.T) {
 		return mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressList, EgressTo: to}
 	}
 	only := mcpv1alpha1.Network{Egress: mcpv1alpha1.EgressDNSOnly}
-	pods := mcpv1alpha1.EgressPeer{PodSelector: &metav1.LabelSelector{}}
+	pods := mcpv1alpha1.EgressPeer{PodSelector: &mcpv1alpha1.LabelSelector{}}
 	for name, tc := range map[string]struct {
 		url     string
 		network mcpv1alpha1.Network
@@ -220,7 +220,7 @@ func TestNoRuleIsForEverybody(t *testing.T) {
 
 func TestScrapersReachTheMetricsAlone(t *testing.T) {
 	s := rendertest.Stdio()
-	s.Spec.Network.MetricsFrom = []mcpv1alpha1.NetworkPeer{{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "monitoring"}}}}
+	s.Spec.Network.MetricsFrom = []mcpv1alpha1.NetworkPeer{{NamespaceSelector: &mcpv1alpha1.LabelSelector{MatchLabels: map[string]mcpv1alpha1.LabelValue{"team": "monitoring"}}}}
 	for _, r := range policyOf(t, s).Ingress {
 		for _, from := range r.From {
 			theirs := from.NamespaceSelector != nil && from.NamespaceSelector.MatchLabels["team"] == "monitoring"
