@@ -52,8 +52,9 @@ type RuleSetList struct {
 
 // RuleSetSpec says what is governed, and how.
 //
-// +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'cel' || self.rules.all(r, has(r.when) != has(r.require) && !has(r.schema))",fieldPath=".rules",message="with format cel each rule has exactly one of when (applies when true) and require (applies when not true), and no schema"
-// +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'jsonSchema' || self.rules.all(r, has(r.schema) && !has(r.when) && !has(r.require) && !has(r.messageExpression))",fieldPath=".rules",message="with format jsonSchema each rule has a schema (applies when the arguments do not conform) and a message where wanted, and none of when, require and messageExpression"
+// +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'shacl' && !self.rules.exists(r, has(r.shapes))",fieldPath=".format",message="SHACL (format shacl, and shapes in rules) is not built yet: such rules could not be enforced; use format jsonSchema with a schema in each rule, or format cel with when or require"
+// +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'cel' || self.rules.all(r, has(r.shapes) || has(r.when) != has(r.require) && !has(r.schema))",fieldPath=".rules",message="with format cel each rule has exactly one of when (applies when true) and require (applies when not true), and no schema"
+// +kubebuilder:validation:XValidation:rule="self.?format.orValue('cel') != 'jsonSchema' || self.rules.all(r, has(r.shapes) || has(r.schema) && !has(r.when) && !has(r.require) && !has(r.messageExpression))",fieldPath=".rules",message="with format jsonSchema each rule has a schema (applies when the arguments do not conform) and a message where wanted, and none of when, require and messageExpression"
 type RuleSetSpec struct {
 	// type is the class of the rules. safety decides before policy, and policy
 	// before validation; a lower class never weakens the verdict of a higher one.
@@ -76,7 +77,6 @@ type RuleSetSpec struct {
 	// until it is built. Default: cel.
 	// +optional
 	// +kubebuilder:default=cel
-	// +kubebuilder:validation:XValidation:rule="self != 'shacl'",message="format shacl is not built yet: such rules could not be enforced; use cel or jsonSchema"
 	Format RuleFormat `json:"format,omitempty"`
 	// servers selects MCPServers of this namespace. Default: all of them.
 	// +optional
@@ -235,9 +235,8 @@ type CallerSelector struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Rule is one decision.
-//
-// +kubebuilder:validation:XValidation:rule="[has(self.when), has(self.require), has(self.schema)].filter(x, x).size() == 1",message="a rule has exactly one of when, require and schema"
+// Rule is one decision. It has one of when, require and schema, as the format of
+// the set says.
 type Rule struct {
 	// name of the rule. Refusals, audit records and status name it. Example:
 	// no-writes-to-etc.
@@ -292,6 +291,12 @@ type Rule struct {
 	// +structType=atomic
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Schema *runtime.RawExtension `json:"schema,omitempty"`
+	// shapes are SHACL in Turtle, for format shacl. They keep their place and are
+	// refused until they are built.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	Shapes string `json:"shapes,omitempty"`
 }
 
 // RuleAction is what a rule does.

@@ -5,6 +5,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -21,9 +23,11 @@ import (
 // testCase is one file of testdata. The object is created, or it is created as From and then updated to be Object.
 type testCase struct {
 	// Refused is what the refusal must say; empty means that the object is accepted.
-	Refused string         `json:"refused,omitempty"`
-	From    map[string]any `json:"from,omitempty"`
-	Object  map[string]any `json:"object"`
+	Refused string `json:"refused,omitempty"`
+	// Alone is whether that is all that the refusal says.
+	Alone  bool           `json:"alone,omitempty"`
+	From   map[string]any `json:"from,omitempty"`
+	Object map[string]any `json:"object"`
 }
 
 func TestCases(t *testing.T) {
@@ -47,10 +51,19 @@ func TestCases(t *testing.T) {
 				t.Errorf("want refused with %q, got: %v", tc.Refused, err)
 			case tc.Refused != "" && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 				t.Errorf("want a refusal of the object, got: %v", err)
+			case tc.Alone && len(causes(err)) != 1:
+				t.Errorf("want one cause alone, got: %v", err)
 			}
 		})
 	}
 	t.Logf("%d cases", len(files))
+}
+
+func causes(err error) []metav1.StatusCause {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {
+		return status.Status().Details.Causes
+	}
+	return nil
 }
 
 func load(t *testing.T, file string) testCase {
