@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/testutil/fakecluster"
 )
@@ -88,6 +89,33 @@ var _ = Describe("A rollout within one revision", func() {
 		deployment(func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 })
 		w.settle()
 		Expect(is("Ready")).To(Equal("True/Ready"))
+	})
+
+	It("names what the volumes of its new pods need, once they have waited for long, and goes on naming it", func() {
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) {
+			s.Spec.Pod.Volumes = []mcpv1alpha1.Volume{{Name: "secrets", Secret: "absent"}}
+			s.Spec.Container.VolumeMounts = []mcpv1alpha1.VolumeMount{{Name: "secrets", MountPath: "/secrets"}}
+		})
+		w.settle()
+		w.waitingPod("files")
+		deployment(func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 2, 1 })
+		w.settle()
+		Expect(is("Available")).To(Equal("True/Available"), "it has just begun")
+		w.told()
+		w.clock.Step(decide.VolumesGrace)
+		w.settle()
+		named := And(ContainSubstring("1 of 1 pods serve"), ContainSubstring("Secret absent"))
+		Expect(is("Ready")).To(Equal("False/PodNotSetUp"))
+		Expect(message(w.getServer("files").Status.Conditions, "Ready")).To(named)
+		Expect(message(w.getServer("files").Status.Conditions, "Discovered")).To(ContainSubstring("Secret absent"))
+		Expect(w.told()).To(ContainElement(And(HavePrefix("Warning PodNotSetUp "), named)))
+
+		deployment(func(d *appsv1.Deployment) {
+			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded", Message: "too long"}}
+		})
+		w.settle()
+		Expect(message(w.getServer("files").Status.Conditions, "Ready")).To(named)
+		Expect(w.told()).To(BeEmpty())
 	})
 
 	It("says that somebody has paused it, and how to let it go on", func() {

@@ -268,7 +268,7 @@ func (w *world) waitingPod(server string) {
 		},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: render.ContainerServer, Image: "example.com/files:1"}},
-			Volumes:    workload.StateKeyVolumes(template.Spec.Volumes),
+			Volumes:    template.Spec.Volumes,
 		},
 	}
 	w.create(pod)

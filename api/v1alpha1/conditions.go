@@ -89,6 +89,9 @@ const (
 	// ReasonContainerFailed: a container cannot be made or started (a missing key, a bad mount), before the server runs at all,
 	// or the dispatcher's own ends.
 	ReasonContainerFailed = "ContainerFailed"
+	// ReasonPodNotSetUp (also Discovered): a pod has waited for its volumes or its network for more than ten seconds. The message names the
+	// objects that its volumes need; which of them is missing, if it is one of them, the kubelet says in an event of the pod.
+	ReasonPodNotSetUp = "PodNotSetUp"
 	// ReasonProgressDeadlineExceeded: the rollout does not get on; pods of the last good revision go on serving.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonDeploymentPaused (Available, Discovered, Upgraded): somebody has paused the server's Deployment, so that its pods stay as

@@ -5,6 +5,7 @@ package decide_test
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,20 @@ func fails(health string) func(*decide.Pod) {
 	}
 }
 
+// needs has a pod wait since a while ago for its volumes, one of which is of a Secret.
+func needs(secret string, ago time.Duration) func(*decide.Pod) {
+	return func(p *decide.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-ago))})
+		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}}
+	}
+}
+
+const (
+	secretNeeded = "; its volumes need Secret absent to exist"
+	waitsLong    = "pod b has waited for its volumes or network for more than 10s" + secretNeeded + "; kubectl describe pod b shows what the kubelet says"
+)
+
 func unschedulable(p *decide.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes"})
@@ -83,6 +98,19 @@ func TestARolloutBesidePodsThatServe(t *testing.T) {
 		"its server has failed often enough":  {edits{newest(fails("Unhealthy"))}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
 		"it has taken too long":               {edits{newest(), tooLate}, "False/ProgressDeadlineExceeded", "1 of 1 pods serve; too long", map[string]string{"Ready": "False/ProgressDeadlineExceeded"}},
 		"it has taken too long, and says why": {edits{newest(fails("Unknown")), tooLate}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
+		"it waits for its volumes":            {edits{newest(needs("absent", 9*time.Second))}, "True/Available", "1 of 1 pods serve", nil},
+		"it has waited for its volumes for long": {edits{newest(needs("absent", decide.VolumesGrace))},
+			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, map[string]string{"Accepted": "True/Accepted", "Ready": "False/PodNotSetUp"}},
+		"it has waited for its volumes until the deadline": {edits{newest(needs("absent", time.Hour)), tooLate},
+			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, nil},
+		"another revision has waited for its volumes for long": {edits{newest(of("r2"), needs("absent", time.Minute)), func(in *decide.ServerInput) { in.Revision = "r2" }},
+			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, map[string]string{"Discovered": "False/PodNotSetUp"}},
+		"a pod waits for its volumes and another for a node": {edits{newest(needs("absent", time.Minute)), newest(unschedulable)},
+			"False/Unschedulable", "1 of 1 pods serve; pod b: 0/3 nodes", nil},
+		"a release's waits for its volumes": {edits{newest(needs("absent", time.Minute)), func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }},
+			"True/Available", "1 of 1 pods serve", map[string]string{"Upgraded": "False/Progressing"}},
+		"a release's waits for its volumes until the deadline": {edits{newest(needs("absent", time.Hour)), tooLate, func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }},
+			"True/Available", "1 of 1 pods serve", map[string]string{"Upgraded": "False/UpgradeFailed"}},
 		"its pods are refused": {edits{says(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota")},
 			"False/PodsRefused", "1 of 1 pods serve; exceeded quota", nil},
 		"it has ended, whatever was wrong": {edits{newest(unschedulable), tooLate, func(in *decide.ServerInput) {
@@ -118,6 +146,38 @@ func TestARolloutBesidePodsThatServe(t *testing.T) {
 				if got[kind] != want {
 					t.Errorf("%s is %s, want %s", kind, got[kind], want)
 				}
+			}
+		})
+	}
+}
+
+// TestAServerThatStartsNamesWhatItsVolumesNeed: before that is too long, after it, and after the deadline of its rollout.
+func TestAServerThatStartsNamesWhatItsVolumesNeed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ago     time.Duration
+		tooLate bool
+		want    string
+		message string
+		next    time.Time
+	}{
+		"it begins": {ago: time.Second, want: "False/Progressing", message: "0 of 1 pods serve; pod b waits for its volumes or network" + secretNeeded,
+			next: now.Add(decide.VolumesGrace - time.Second)},
+		"it takes long":     {ago: decide.VolumesGrace, want: "False/PodNotSetUp", message: "0 of 1 pods serve; " + waitsLong},
+		"it takes too long": {ago: time.Hour, tooLate: true, want: "False/PodNotSetUp", message: "0 of 1 pods serve; " + waitsLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := decide.ServerInput{Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Document: "d1", Upgrade: waves.Settled}
+			newest(needs("absent", tc.ago))(&in)
+			if tc.tooLate {
+				says(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded", "too long")(&in)
+			}
+			status := decide.Server(in)
+			c := meta.FindStatusCondition(status.Conditions, "Available")
+			if got := string(c.Status) + "/" + c.Reason; got != tc.want || c.Message != tc.message {
+				t.Errorf("Available is %s: %q\nwant %s: %q", got, c.Message, tc.want, tc.message)
+			}
+			if next := in.NextLook(status.Conditions); !next.Equal(tc.next) {
+				t.Errorf("the next look is at %v, want %v", next, tc.next)
 			}
 		})
 	}

@@ -131,18 +131,6 @@ func (d *ServerInput) available(list []metav1.Condition) verdict {
 	return no(reason, d.count(serving, wanted)+"; "+message)
 }
 
-// waiting is what is said while nothing is known to be wrong. The kubelet tells of a volume that it can't mount in events
-// alone, so a pod that has come no further is told by what its volumes are made of.
-func (d *ServerInput) waiting() string {
-	for i := range d.Pods {
-		p := &d.Pods[i]
-		if sources := d.sources(p); len(sources) > 0 {
-			return fmt.Sprintf("pod %s waits for its volumes or network; its volumes need %s to exist", p.Name, atMost(sources))
-		}
-	}
-	return "waiting for pods"
-}
-
 func (d *ServerInput) count(serving, wanted int) string {
 	return fmt.Sprintf("%d of %d pods serve", serving, wanted)
 }
@@ -222,7 +210,7 @@ func (d *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
 			return reason, message
 		}
 	}
-	return "", ""
+	return d.notSetUp(pods)
 }
 
 // listed is the verdict on a catalogue that has been read.

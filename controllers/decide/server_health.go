@@ -228,7 +228,7 @@ func (d *ServerInput) NextLook(list []metav1.Condition) time.Time {
 	}
 	sooner(graceEnds(list))
 	sooner(TrustEnds(d.Server.Spec.Trust, d.Now, time.Time{}))
-	d.keysMissing(sooner)
+	d.setUpLate(sooner)
 	for _, p := range d.judged() {
 		if p.Seen.Err != "" {
 			sooner(p.Seen.FailingSince.Add(Unreachable))

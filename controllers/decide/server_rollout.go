@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // missing says why pods are missing. What keeps them from the newest template comes first: that may be what would mend them.
@@ -23,7 +24,10 @@ func (d *ServerInput) missing() (reason, message string) {
 	if reason, message := d.podProblem(anyFault); reason != "" {
 		return reason, message
 	}
-	return d.rolloutProblem()
+	if reason, message := d.rolloutProblem(); reason != "" {
+		return reason, message
+	}
+	return d.notSetUp(d.comingUp())
 }
 
 // stuck says what keeps a rollout from its end although as many pods serve as are asked for: those of before stay until the new ones
@@ -38,7 +42,10 @@ func (d *ServerInput) stuck() (reason, message string) {
 	if reason, _ := d.rolloutProblem(); reason != "" {
 		return d.missing()
 	}
-	return d.podProblem(lasting)
+	if reason, message := d.podProblem(lasting); reason != "" {
+		return reason, message
+	}
+	return d.notSetUp(d.comingUp())
 }
 
 // releases says whether a rollout that is not at its end is that of a release of Toolgate.
@@ -65,23 +72,77 @@ func lasting(p *Pod) bool {
 	return reason != "" || p.Seen.State != nil && p.Seen.State.Health.State == string(mcpv1alpha1.Unhealthy)
 }
 
-// podProblem is what is wrong with a pod that does not serve, of those that count: those of the spec's revision first.
+// comingUp are the pods that do not serve, and may yet: those of the spec's revision first.
+func (d *ServerInput) comingUp() []*Pod {
+	var current, others []*Pod
+	for i := range d.Pods {
+		switch p := &d.Pods[i]; {
+		case p.Serves() || !p.DeletionTimestamp.IsZero():
+		case p.Revision() == d.Revision:
+			current = append(current, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	return append(current, others...)
+}
+
+// podProblem is what is wrong with a pod that does not serve, of those that count.
 func (d *ServerInput) podProblem(counts func(*Pod) bool) (reason, message string) {
-	for _, current := range []bool{true, false} {
-		for i := range d.Pods {
-			p := &d.Pods[i]
-			if (p.Revision() == d.Revision) != current || p.Serves() || !p.DeletionTimestamp.IsZero() || !counts(p) {
-				continue
-			}
-			if reason, message := problem(p.Pod); reason != "" {
-				return reason, message
-			}
-			if reason, message := d.upstreamProblem(p); reason != "" {
-				return reason, message
-			}
+	for _, p := range d.comingUp() {
+		if !counts(p) {
+			continue
+		}
+		if reason, message := problem(p.Pod); reason != "" {
+			return reason, message
+		}
+		if reason, message := d.upstreamProblem(p); reason != "" {
+			return reason, message
 		}
 	}
 	return "", ""
+}
+
+// notSetUp says of a pod that has waited for too long what its volumes need to exist. It is no fault of a pod like others: many that begin
+// at once on one node wait their turn, so that what is certain is told before it, and a release has failed by it after the deadline alone.
+func (d *ServerInput) notSetUp(pods []*Pod) (reason, message string) {
+	for _, p := range pods {
+		if message, long := d.setUp(p); long {
+			return mcpv1alpha1.ReasonPodNotSetUp, message
+		}
+	}
+	return "", ""
+}
+
+// waiting is what is said while nothing is known to be wrong.
+func (d *ServerInput) waiting() string {
+	for _, p := range d.comingUp() {
+		if message, _ := d.setUp(p); message != "" {
+			return message
+		}
+	}
+	return "waiting for pods"
+}
+
+// setUp says what a pod that waits for its volumes or its network needs, and whether it has waited for longer than VolumesGrace. The
+// kubelet tells of a volume that it can't mount in events alone, so all that it may wait for is named.
+func (d *ServerInput) setUp(p *Pod) (message string, long bool) {
+	since, waits := p.WaitsForVolumes()
+	if !waits {
+		return "", false
+	}
+	long = d.Now.Sub(since) >= VolumesGrace
+	message = fmt.Sprintf("pod %s waits for its volumes or network", p.Name)
+	if long {
+		message = fmt.Sprintf("pod %s has waited for its volumes or network for more than %s", p.Name, VolumesGrace)
+	}
+	if sources := workload.VolumeSources(p.Spec.Volumes); len(sources) > 0 {
+		message += "; its volumes need " + strings.Join(sources, " and ") + " to exist"
+	}
+	if long {
+		message += fmt.Sprintf("; kubectl describe pod %s shows what the kubelet says", p.Name)
+	}
+	return message, long
 }
 
 // rolloutProblem is what the Deployment says where its pods say nothing.
@@ -99,6 +160,9 @@ func (d *ServerInput) rolloutProblem() (reason, message string) {
 	}
 	for _, c := range d.Deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing && c.Reason == "ProgressDeadlineExceeded" {
+			if reason, message := d.notSetUp(d.comingUp()); reason != "" {
+				return reason, message
+			}
 			return mcpv1alpha1.ReasonProgressDeadlineExceeded, c.Message
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"toolgate.dev/toolgate/internal/render/workload"
 )
 
-// VolumesGrace is how long a pod may wait for its volumes before the Secret of its key may be gone.
+// VolumesGrace is how long a pod may wait for its volumes before that is told, and before the Secret of its key may be gone.
 const VolumesGrace = 10 * time.Second
 
 // maxKeyTries bounds how often a Secret is made for one pod: the last time is after it has waited for almost half a day.
@@ -49,26 +49,19 @@ func KeyTries(since, now time.Time) (tries int, next time.Time) {
 	return tries, since.Add(wait)
 }
 
-// keysMissing tells when the Secrets of pods that wait are worth making once more.
-func (d *ServerInput) keysMissing(sooner func(time.Time)) {
+// setUpLate tells when pods have waited for long enough that it is told, and when the Secrets of their keys are worth making once more.
+func (d *ServerInput) setUpLate(sooner func(time.Time)) {
 	for i := range d.Pods {
-		if since, waits := d.Pods[i].WaitsForVolumes(); waits && d.Pods[i].StateKey() != "" {
+		since, waits := d.Pods[i].WaitsForVolumes()
+		if !waits {
+			continue
+		}
+		sooner(since.Add(VolumesGrace))
+		if d.Pods[i].StateKey() != "" {
 			_, next := KeyTries(since, d.Now)
 			sooner(next)
 		}
 	}
-}
-
-// sources are the objects that a pod waits for, in words; none when it does not.
-func (d *ServerInput) sources(p *Pod) []string {
-	if _, waits := p.WaitsForVolumes(); !waits {
-		return nil
-	}
-	out := workload.VolumeSources(d.Server)
-	if key := p.StateKey(); key != "" {
-		out = append(out, "Secret "+workload.StateKeyName(d.Server.Name, key))
-	}
-	return out
 }
 
 // forged says that somebody else answers for a pod that serves. What its dispatcher proved before stays what is known of it.

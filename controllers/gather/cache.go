@@ -21,6 +21,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
+	"toolgate.dev/toolgate/controllers/decide"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
@@ -115,7 +116,11 @@ func pod(o any) (any, error) {
 		return o, nil
 	}
 	notes, status := only(p.Annotations, render.AnnotationReferences), p.Status
-	p.ObjectMeta, p.Spec = identity(p.ObjectMeta), corev1.PodSpec{Volumes: workload.StateKeyVolumes(p.Spec.Volumes)}
+	volumes := workload.StateKeyVolumes(p.Spec.Volumes)
+	if _, waits := (&decide.Pod{Pod: p}).WaitsForVolumes(); waits {
+		volumes = workload.NeededVolumes(p.Spec.Volumes) // for as long as it is told what it waits for
+	}
+	p.ObjectMeta, p.Spec = identity(p.ObjectMeta), corev1.PodSpec{Volumes: volumes}
 	p.Annotations = notes
 	p.Status = corev1.PodStatus{
 		Phase: status.Phase, PodIP: status.PodIP,
@@ -125,7 +130,7 @@ func pod(o any) (any, error) {
 		if slices.Contains(read, c.Type) {
 			kept := corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
 			if c.Type == corev1.PodReadyToStartContainers {
-				kept.LastTransitionTime = c.LastTransitionTime // since when it waits for its key
+				kept.LastTransitionTime = c.LastTransitionTime // since when it waits for its volumes
 			}
 			p.Status.Conditions = append(p.Status.Conditions, kept)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"toolgate.dev/toolgate/controllers/gather"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/workload"
 )
 
 // TestPodsAreKept wants all of a pod to be kept that decisions go by, and nothing else.
@@ -63,6 +64,25 @@ func TestPodsAreKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, kept(t, full)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestAPodThatWaitsKeepsWhatItsVolumesNeed, and no longer than it waits.
+func TestAPodThatWaitsKeepsWhatItsVolumesNeed(t *testing.T) {
+	for waits, want := range map[corev1.ConditionStatus][]string{
+		corev1.ConditionFalse: {"Secret s1", "Secret files.state-0123456789"},
+		corev1.ConditionTrue:  {"Secret files.state-0123456789"},
+	} {
+		secret := func(volume, name string) corev1.Volume {
+			return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}
+		}
+		got := kept(t, &corev1.Pod{
+			Spec:   corev1.PodSpec{Volumes: []corev1.Volume{{Name: "tmp"}, secret("theirs", "s1"), secret("toolgate-state-key", "files.state-0123456789")}},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: waits}}},
+		}).(*corev1.Pod)
+		if diff := cmp.Diff(want, workload.VolumeSources(got.Spec.Volumes)); diff != "" {
+			t.Errorf("ready to start is %s (-want +got)\n%s", waits, diff)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@
 package workload
 
 import (
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -107,40 +106,6 @@ func remoteVolumes(r *mcpv1alpha1.Remote) []*corev1ac.VolumeApplyConfiguration {
 			WithItems(corev1ac.KeyToPath().WithKey(ref.Key).WithPath(render.CAFileName))))
 	}
 	return out
-}
-
-// VolumeSources are the objects without which the pods of a server can't start, in words, sorted.
-func VolumeSources(s *mcpv1alpha1.MCPServer) []string {
-	var out []string
-	add := func(kind, name string) {
-		if name != "" {
-			out = append(out, kind+" "+name)
-		}
-	}
-	for _, v := range s.Spec.Pod.Volumes {
-		add("ConfigMap", v.ConfigMap)
-		add("Secret", v.Secret)
-		add("PersistentVolumeClaim", v.PersistentVolumeClaim)
-		if v.Projected != nil {
-			for _, source := range v.Projected.Sources {
-				add("ConfigMap", source.ConfigMap)
-				add("Secret", source.Secret)
-			}
-		}
-		if v.CSI != nil {
-			add("Secret", v.CSI.NodePublishSecret)
-		}
-	}
-	if r := s.Spec.Remote; r != nil {
-		for _, h := range r.HeadersFrom {
-			add("Secret", h.SecretKeyRef.Name)
-		}
-		if r.CABundleFrom != nil {
-			add("ConfigMap", r.CABundleFrom.Name)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 func emptyDir(name, size string) *corev1ac.VolumeApplyConfiguration {
