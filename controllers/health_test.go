@@ -142,6 +142,25 @@ var _ = Describe("The health of an MCPServer", func() {
 		Expect(w.eventsSoFar()).To(ContainSubstring("insufficient memory"))
 	})
 
+	It("tells of a pod that the kubelet has evicted, once, until another one serves", func() {
+		pod := ready("files")
+		w.podStatus(pod, false, func(s *corev1.PodStatus) {
+			s.Phase, s.Reason, s.Message = corev1.PodFailed, "Evicted", "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Gi\"."
+		})
+		w.settle()
+		s := w.getServer("files")
+		Expect(condition(s.Status.Conditions, "Ready")).To(Equal("False/PodFailed"))
+		Expect(message(s.Status.Conditions, "Ready")).To(Equal("0 of 1 pods serve; pod " + pod.Name + " failed: Evicted: Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Gi\"."))
+		Expect(w.eventsSoFar()).To(ContainSubstring("Warning PodFailed 0 of 1 pods serve; pod " + pod.Name + " failed: Evicted"))
+		rest := w.writes.count()
+		w.settle()
+		Expect(w.writes.since(rest)).To(BeEmpty())
+
+		next := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		w.settleEnforced(next)
+		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+	})
+
 	It("has a name at every length that a Service can have", func() {
 		name := strings.Repeat("a", 63)
 		w.create(w.server(name, external, everyName))

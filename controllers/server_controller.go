@@ -136,6 +136,9 @@ func (r *ServerReconciler) gather(ctx context.Context, s *mcpv1alpha1.MCPServer,
 	if in.Deployment, in.Pods, err = r.Gather.Running(ctx, s); err != nil {
 		return in, err
 	}
+	if in.Failed, err = r.Gather.Failed(ctx, s, in.Deployment); err != nil {
+		return in, err
+	}
 	asked, err := r.Gather.DocumentInput(ctx, s, in.Deployment, in.Pods)
 	if err != nil {
 		return in, err

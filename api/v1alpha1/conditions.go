@@ -89,6 +89,9 @@ const (
 	// ReasonContainerFailed: a container cannot be made or started (a missing key, a bad mount), before the server runs at all,
 	// or the dispatcher's own ends.
 	ReasonContainerFailed = "ContainerFailed"
+	// ReasonPodFailed: a pod has failed for good (Evicted, NodeShutdown, OutOfcpu …), and none that serves has taken its place yet. The
+	// message is the kubelet's.
+	ReasonPodFailed = "PodFailed"
 	// ReasonPodNotSetUp (also Discovered): a pod has waited for its volumes or its network for more than ten seconds. The message names the
 	// objects that its volumes need; which of them is missing, if it is one of them, the kubelet says in an event of the pod.
 	ReasonPodNotSetUp = "PodNotSetUp"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,6 +41,8 @@ type ServerInput struct {
 	Deployment *appsv1.Deployment
 	// Pods are those whose owners end at this server, sorted by name.
 	Pods []Pod
+	// Failed are those that have failed for good, and that the cluster has not collected yet.
+	Failed []*corev1.Pod
 	// Document is the digest of the newest registry document, "" while there is none; DocumentError is why it is not the one that
 	// was asked for.
 	Document      string
@@ -173,7 +176,7 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	if waves.Paused(d.Deployment) {
 		return no(mcpv1alpha1.ReasonDeploymentPaused, d.paused())
 	}
-	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet"+waitsFor(current))
+	return no(mcpv1alpha1.ReasonProgressing, "the catalogue of this revision has not been read yet"+waitsFor(current)+after("; ", d.failed()))
 }
 
 // waitsFor says what a server that comes up still lacks; "" where no dispatcher says so.

@@ -21,13 +21,19 @@ func (d *ServerInput) missing() (reason, message string) {
 	if waves.Paused(d.Deployment) && !d.releases() {
 		return mcpv1alpha1.ReasonDeploymentPaused, d.paused()
 	}
-	if reason, message := d.podProblem(anyFault); reason != "" {
-		return reason, message
+	for _, says := range []func() (string, string){
+		func() (string, string) { return d.podProblem(anyFault) },
+		d.rolloutProblem,
+		func() (string, string) { return d.notSetUp(d.comingUp()) },
+	} {
+		if reason, message := says(); reason != "" {
+			return reason, message + after("; before that, ", d.failed())
+		}
 	}
-	if reason, message := d.rolloutProblem(); reason != "" {
-		return reason, message
+	if failed := d.failed(); failed != "" {
+		return mcpv1alpha1.ReasonPodFailed, failed
 	}
-	return d.notSetUp(d.comingUp())
+	return "", ""
 }
 
 // stuck says what keeps a rollout from its end although as many pods serve as are asked for: those of before stay until the new ones

@@ -39,7 +39,7 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 		if reason == "" {
 			return no(mcpv1alpha1.ReasonProgressing, "its new pods are not all available yet")
 		}
-		return no(mcpv1alpha1.ReasonUpgradeFailed, "it is not available since it was upgraded, and no other server is upgraded until it is: "+reason+": "+message)
+		return no(mcpv1alpha1.ReasonUpgradeFailed, "it is not available since it was upgraded, and no other server is upgraded until it is: "+reason+": "+message+after("; before that, ", d.failed()))
 	case waves.Untold:
 		if last, known := previous(list, mcpv1alpha1.ConditionUpgraded); known && d.Held == (Refusal{}) {
 			return last

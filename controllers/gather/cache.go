@@ -5,6 +5,7 @@ package gather
 
 import (
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ import (
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/applied"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/internal/render"
 	"toolgate.dev/toolgate/internal/render/workload"
 )
@@ -116,6 +118,9 @@ func pod(o any) (any, error) {
 		return o, nil
 	}
 	notes, status := only(p.Annotations, render.AnnotationReferences), p.Status
+	if p.Status.Phase == corev1.PodFailed {
+		return failed(p), nil
+	}
 	volumes := workload.StateKeyVolumes(p.Spec.Volumes)
 	if _, waits := (&decide.Pod{Pod: p}).WaitsForVolumes(); waits {
 		volumes = workload.NeededVolumes(p.Spec.Volumes) // for as long as it is told what it waits for
@@ -138,6 +143,24 @@ func pod(o any) (any, error) {
 	return o, nil
 }
 
+// maxFailure bounds what is kept of why a pod failed. The cluster keeps thousands of such pods before it collects them.
+const maxFailure = 512
+
+// failed keeps of a pod that has failed why, and when it stopped serving.
+func failed(p *corev1.Pod) *corev1.Pod {
+	short := func(text string) string { return strings.Clone(admission.Clip(text, maxFailure)) }
+	out := &corev1.Pod{
+		ObjectMeta: identity(p.ObjectMeta),
+		Status:     corev1.PodStatus{Phase: p.Status.Phase, Reason: short(p.Status.Reason), Message: short(p.Status.Message)},
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}}
+		}
+	}
+	return out
+}
+
 func containers(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	out := make([]corev1.ContainerStatus, 0, len(all))
 	for _, c := range all {
@@ -152,7 +175,7 @@ func containers(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 func identity(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
-		DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: m.OwnerReferences,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: m.OwnerReferences,
 		Labels: only(m.Labels, render.LabelServer, render.LabelRevision),
 	}
 }

@@ -4,6 +4,7 @@
 package gather_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func TestPodsAreKept(t *testing.T) {
 	keyVolume := corev1.Volume{Name: "toolgate-state-key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "files.state-0123456789"}}}
 	full := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", Finalizers: []string{"theirs"}, OwnerReferences: owners,
+			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", CreationTimestamp: since, Finalizers: []string{"theirs"}, OwnerReferences: owners,
 			Labels:        map[string]string{render.LabelServer: "files", render.LabelRevision: "r1", "theirs": "1"},
 			Annotations:   map[string]string{render.AnnotationReferences: "x", render.AnnotationRegistryDigest: "y"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
@@ -46,7 +47,7 @@ func TestPodsAreKept(t *testing.T) {
 	}
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", OwnerReferences: owners,
+			Name: "files-1", Namespace: "ns", UID: "u", ResourceVersion: "3", CreationTimestamp: since, OwnerReferences: owners,
 			Labels:      map[string]string{render.LabelServer: "files", render.LabelRevision: "r1"},
 			Annotations: map[string]string{render.AnnotationReferences: "x"},
 		},
@@ -83,6 +84,33 @@ func TestAPodThatWaitsKeepsWhatItsVolumesNeed(t *testing.T) {
 		if diff := cmp.Diff(want, workload.VolumeSources(got.Spec.Volumes)); diff != "" {
 			t.Errorf("ready to start is %s (-want +got)\n%s", waits, diff)
 		}
+	}
+}
+
+// TestAPodThatFailedKeepsWhy and little else: the cluster keeps thousands of them.
+func TestAPodThatFailedKeepsWhy(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1, 0))
+	got := kept(t, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "files-1", Labels: map[string]string{render.LabelServer: "files", "theirs": "1"}, CreationTimestamp: since},
+		Spec:       corev1.PodSpec{Volumes: []corev1.Volume{{Name: "tmp"}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodFailed, Reason: "Evicted", Message: strings.Repeat("x", 10000), PodIP: "10.0.0.1",
+			Conditions: []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "PodFailed", LastTransitionTime: since},
+				{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
+			},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "server"}},
+		},
+	})
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "files-1", Labels: map[string]string{render.LabelServer: "files"}, CreationTimestamp: since},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodFailed, Reason: "Evicted", Message: strings.Repeat("x", 509) + "...",
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: since}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -143,6 +143,34 @@ func (g *Gatherer) Running(ctx context.Context, s *mcpv1alpha1.MCPServer) (*apps
 }
 
 func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]decide.Pod, error) {
+	own, err := g.own(ctx, s, d)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]polled.Observation{}
+	for _, o := range g.Prober.Observe(client.ObjectKeyFromObject(s)) {
+		seen[o.Target.UID] = o
+	}
+	var out []decide.Pod
+	for _, pod := range own {
+		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			out = append(out, decide.Pod{Pod: pod, Seen: seen[string(pod.UID)]})
+		}
+	}
+	return out, nil
+}
+
+// Failed are the pods of a server that have failed for good: the kubelet has evicted them, for example. d is its Deployment, or nil.
+func (g *Gatherer) Failed(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]*corev1.Pod, error) {
+	if d == nil {
+		return nil, nil
+	}
+	own, err := g.own(ctx, s, d)
+	return slices.DeleteFunc(own, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed }), err
+}
+
+// own are the pods whose chain of owners ends at the server's Deployment.
+func (g *Gatherer) own(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]*corev1.Pod, error) {
 	ofServer := client.MatchingFields{indexServerLabel: s.Name}
 	sets := &metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(replicaSet().GroupVersionKind())
@@ -159,20 +187,14 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	if err := g.Client.List(ctx, &list, client.InNamespace(s.Namespace), ofServer, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
-	seen := map[string]polled.Observation{}
-	for _, o := range g.Prober.Observe(client.ObjectKeyFromObject(s)) {
-		seen[o.Target.UID] = o
-	}
-	var out []decide.Pod
+	var out []*corev1.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
-		ref := metav1.GetControllerOf(pod)
-		if ref == nil || !owners[ref.UID] || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			continue
+		if ref := metav1.GetControllerOf(pod); ref != nil && owners[ref.UID] {
+			out = append(out, pod)
 		}
-		out = append(out, decide.Pod{Pod: pod, Seen: seen[string(pod.UID)]})
 	}
-	slices.SortFunc(out, func(a, b decide.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

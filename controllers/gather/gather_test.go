@@ -44,6 +44,7 @@ func TestListsDoNotWait(t *testing.T) {
 		"sets":     func() error { _, err := g.RuleSets(ctx, "ns"); return err },
 		"tools":    func() error { _, err := g.Tools(ctx, key); return err },
 		"running":  func() error { _, _, err := g.Running(ctx, server); return err },
+		"failed":   func() error { _, err := g.Failed(ctx, server, deployment); return err },
 		"document": func() error { _, err := g.DocumentInput(ctx, server, nil, nil); return err },
 	} {
 		if err := read(); err != nil {
