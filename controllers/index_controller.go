@@ -61,10 +61,7 @@ func (r *IndexReconciler) render(ctx context.Context, namespace string, servers 
 	if err := r.Gather.Client.List(ctx, &tools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return nil, fmt.Errorf("listing MCPTools: %w", err)
 	}
-	content, err := index.New(servers, tools.Items)
-	if err != nil {
-		return nil, err
-	}
+	content := index.New(servers, tools.Items)
 	sharded, err := r.sharded(ctx, namespace)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/render"
-	"toolgate.dev/toolgate/internal/render/document"
 )
 
 // version is the version of the index's shape.
@@ -33,14 +32,14 @@ type Server struct {
 	Tools        []Tool   `json:"tools"`
 }
 
-// Tool is one tool that is registered, with the digest of the definition that is admitted.
+// Tool is one tool that is registered, with the digest of the definition that clients meet.
 type Tool struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest"`
 }
 
 // New makes the index of a namespace. Disabled servers and tools that are withheld are not in it.
-func New(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (Index, error) {
+func New(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) Index {
 	index := Index{Version: version, Servers: []Server{}}
 	of := map[string][]*mcpv1alpha1.MCPTool{}
 	for i := range tools {
@@ -52,34 +51,26 @@ func New(servers []mcpv1alpha1.MCPServer, tools []mcpv1alpha1.MCPTool) (Index, e
 		if render.Disabled(s) || !s.DeletionTimestamp.IsZero() {
 			continue
 		}
-		current, err := render.Revision(s)
-		if err != nil {
-			return Index{}, err
-		}
 		index.Servers = append(index.Servers, Server{
 			Name:         s.Name,
 			URL:          render.URL(s),
 			Description:  s.Spec.Description,
 			Domain:       s.Spec.Domain,
 			Capabilities: slices.Sorted(slices.Values(s.Spec.Capabilities)),
-			Tools:        toolsOf(s, of[s.Name], current),
+			Tools:        toolsOf(of[s.Name]),
 		})
 	}
 	slices.SortFunc(index.Servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
-	return index, nil
+	return index
 }
 
-func toolsOf(s *mcpv1alpha1.MCPServer, tools []*mcpv1alpha1.MCPTool, revision string) []Tool {
+// toolsOf goes by what tools were judged by: while the spec's revision comes up, an older one serves, under pins of its own.
+func toolsOf(tools []*mcpv1alpha1.MCPTool) []Tool {
 	out := []Tool{}
 	for _, t := range tools {
-		if !registered(t) {
-			continue
+		if o := t.Status.Observed; o != nil && registered(t) {
+			out = append(out, Tool{Name: t.Spec.ToolName, Digest: o.Digest})
 		}
-		digest := document.Admitted(s, t, revision)
-		if digest == "" && t.Status.Observed != nil {
-			digest = t.Status.Observed.Digest
-		}
-		out = append(out, Tool{Name: t.Spec.ToolName, Digest: digest})
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return out
