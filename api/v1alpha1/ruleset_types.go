@@ -317,7 +317,8 @@ const (
 
 // RuleSetStatus says whether the rules compile and who enforces them.
 type RuleSetStatus struct {
-	// conditions are Accepted, Enforced and Ready.
+	// conditions are Accepted, Enforced and Ready. Enforced speaks of pods that
+	// new sessions reach; one that drains ends by the document that it has.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
