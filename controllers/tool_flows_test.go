@@ -149,6 +149,33 @@ var _ = Describe("What becomes of a tool", func() {
 		Expect(w.served("read_file")).To(And(HaveField("Withheld", BeEmpty()), HaveField("DeprecatedIn", "1.0.0")))
 	})
 
+	It("holds a tool to its contract where nothing is pinned, also while nobody is there to judge", func() {
+		declared := w.tool("files", "read_file", "files.read-file")
+		declared.Spec.Contract = &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(
+			`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
+		w.create(declared)
+		w.create(w.server("files", func(s *mcpv1alpha1.MCPServer) { s.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff }))
+		w.settle()
+		Expect(w.served("read_file").Withheld).To(Equal("NotDiscovered"), "nobody knows any definition")
+		pod := w.runPod("files", readFile)
+		w.settleEnforced(pod)
+		Expect(w.registered("files.read-file")).To(Equal("True/Registered"))
+		known := w.getTool("files.read-file").Status.Observed.Digest
+		Expect(w.served("read_file")).To(And(HaveField("Withheld", BeEmpty()), HaveField("Digest", BeEmpty()), HaveField("Digests", ConsistOf(known))))
+
+		By("serving what was judged while another manager begins")
+		w.restart()
+		w.settle()
+		Expect(w.served("read_file").Digests).To(ConsistOf(known))
+
+		By("serving another definition once it has been found to keep it, and none that does not")
+		w.lists(pod, readFileDepth)
+		Expect(w.served("read_file").Digests).To(And(HaveLen(1), Not(ContainElement(known))))
+		w.lists(pod, readFileMode)
+		Expect(w.registered("files.read-file")).To(Equal("False/ContractBroken"))
+		Expect(w.served("read_file")).To(And(HaveField("Withheld", "ContractBroken"), HaveField("Digests", BeEmpty())))
+	})
+
 	It("keeps what was admitted over revisions with Strict pinning", func() {
 		pod := w.listing(mcpv1alpha1.PinningStrict, readFile)
 		Expect(w.registered("files.read-file")).To(Equal("True/Registered"))

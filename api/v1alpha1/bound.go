@@ -48,6 +48,7 @@ func (s *MCPToolStatus) Bound() {
 		cut(&s.Change.Text, 1024)
 	}
 	s.ContractBroken = first(s.ContractBroken, 64)
+	s.ContractKept = first(s.ContractKept, 64)
 }
 
 // Bound cuts what the engines say of rules to what the CRD takes; see MCPServerStatus.Bound.

@@ -20,7 +20,8 @@ const (
 	// ConditionHealthy (MCPServer) is True when the server answers its probes.
 	ConditionHealthy = "Healthy"
 	// ConditionEnforced is True on an MCPServer when every replica in the endpoints enforces the newest registry document,
-	// on a RuleSet when every selected server's dispatchers enforce this generation of it.
+	// on a RuleSet when every selected server's dispatchers enforce this generation of it. A pod that drains is not in the endpoints: it
+	// takes calls of its own sessions, by the document that it has, for five sixths of its terminationGracePeriodSeconds at most.
 	ConditionEnforced = "Enforced"
 	// ConditionProtected (MCPServer) says whether the dispatcher can be gone round: True (Socket), True (Guarded), False (Unguarded).
 	ConditionProtected = "Protected"

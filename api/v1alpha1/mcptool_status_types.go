@@ -46,6 +46,13 @@ type MCPToolStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=128
 	ContractBroken []string `json:"contractBroken,omitempty"`
+	// contractKept are the digests of definitions that replicas list and that keep
+	// spec.contract. With pinning Off they are those that may be served.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
+	ContractKept []string `json:"contractKept,omitempty"`
 	// destructive says whether the tool counts as destructive, and why.
 	// +optional
 	Destructive *DestructiveStatus `json:"destructive,omitempty"`

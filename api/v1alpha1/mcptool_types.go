@@ -198,6 +198,11 @@ type Contract struct {
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
 }
 
+// Promises says whether a definition can break the contract; nil promises nothing.
+func (c *Contract) Promises() bool {
+	return c != nil && (c.InputSchema != nil || c.OutputSchema != nil)
+}
+
 // ToolLimits bound the calls of one tool, for each caller; each replica enforces
 // its share, rounded up.
 //

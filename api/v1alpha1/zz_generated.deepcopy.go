@@ -975,6 +975,11 @@ func (in *MCPToolStatus) DeepCopyInto(out *MCPToolStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ContractKept != nil {
+		in, out := &in.ContractKept, &out.ContractKept
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Destructive != nil {
 		in, out := &in.Destructive, &out.Destructive
 		*out = new(DestructiveStatus)

@@ -152,7 +152,7 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 	case admitted == chosen.Digest:
 		return yes(mcpv1alpha1.ReasonRegistered, variants(now.Observed.Variants))
 	case admitted == "" && pinning == mcpv1alpha1.PinningOff:
-		return yes(mcpv1alpha1.ReasonRegistered, "spec.discovery.pinning is Off: any definition is admitted")
+		return yes(mcpv1alpha1.ReasonRegistered, "spec.discovery.pinning is Off: any definition is admitted"+within(d.Tool.Spec.Contract))
 	case admitted != "":
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
 			"the definition is %s, admitted is %s%s%s", chosen.Digest, admitted, told(now.Change), wayOut))
@@ -163,6 +163,14 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 	default:
 		return no(mcpv1alpha1.ReasonDefinitionChanged, d.unpinned(pinning, told(now.Change)+wayOut))
 	}
+}
+
+// within says which definitions are any, where people have promised something of them.
+func within(c *mcpv1alpha1.Contract) string {
+	if !c.Promises() {
+		return ""
+	}
+	return " that keeps spec.contract, once that is known; calls that reach a replica with another one are refused"
 }
 
 // unpinned says why a definition has no automatic pin, as far as the first catalogue that would have given it one is known.

@@ -75,7 +75,7 @@ func (d *Dispatcher) drift() map[string]int {
 		switch {
 		case !known:
 			out[unknown]++
-		case admitted.Digest != "" && admitted.Digest != tool.Digest:
+		case (admitted.Digest != "" || len(admitted.Digests) > 0) && !admitted.Admits(tool.Digest, &engine.Snapshot().Document().Policy):
 			out[changed]++
 		}
 	}

@@ -243,8 +243,11 @@ type Revision struct {
 // and serves it only while its digest is Digest.
 type Tool struct {
 	Name string `json:"name"`
-	// Digest is the admitted definition (catalog.Digest); empty withholds the tool.
+	// Digest is the admitted definition (catalog.Digest); empty withholds the tool, unless nothing is pinned.
 	Digest string `json:"digest,omitempty"`
+	// Digests are the definitions that may be served where nothing is pinned, sorted; none means any. A tool with a contract has those that
+	// are known to keep it.
+	Digests []string `json:"digests,omitempty"`
 	// Withheld says why the tool must not be called although it is known (Disabled, InvalidSchema, DuplicateName …); empty admits it.
 	Withheld string `json:"withheld,omitempty"`
 	// Message says in a sentence what Withheld means here.

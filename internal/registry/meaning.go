@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"slices"
 	"time"
 
 	"toolgate.dev/toolgate/internal/catalog"
@@ -20,7 +21,7 @@ const (
 // Admits says whether a tool may be served under the definition of this digest.
 func (t *Tool) Admits(digest string, p *Policy) bool {
 	if t.Digest == "" {
-		return p.Discovery.PinningOff
+		return p.Discovery.PinningOff && (len(t.Digests) == 0 || slices.Contains(t.Digests, digest))
 	}
 	return t.Digest == digest
 }

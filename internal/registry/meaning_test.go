@@ -24,6 +24,9 @@ func TestAdmits(t *testing.T) {
 		"another one, where only some are pinned":      {tool: Tool{Digest: "a"}, digest: "b", off: true},
 		"any, where none is admitted":                  {digest: "a"},
 		"any, where nobody pins":                       {digest: "a", off: true, want: true},
+		"one of those that may be served":              {tool: Tool{Digests: []string{"a", "b"}}, digest: "b", off: true, want: true},
+		"none of those that may be served":             {tool: Tool{Digests: []string{"a", "b"}}, digest: "c", off: true},
+		"one that might, where nothing is off":         {tool: Tool{Digests: []string{"a"}}, digest: "a"},
 		"one without a digest, where none is admitted": {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,13 +24,11 @@ func (t Tool) contract() change.Contract {
 	return change.Contract{InputSchema: raw(c.InputSchema), OutputSchema: raw(c.OutputSchema)}
 }
 
-func promises(c change.Contract) bool { return c.InputSchema != nil || c.OutputSchema != nil }
-
 // contractBroken are the digests of all definitions that are listed or admitted and break the contract, sorted. One that is
 // admitted and can't be looked at counts as broken, unless it was admitted before and seen to keep this very contract.
 func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1.RevisionPin) []string {
 	contract := t.contract()
-	if !promises(contract) {
+	if !t.Object.Spec.Contract.Promises() {
 		return nil
 	}
 	digests := map[string]bool{}
@@ -59,6 +57,41 @@ func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1
 	return out
 }
 
+// maxKept is how many the status has room for.
+const maxKept = 64
+
+// contractKept are the digests of all definitions that are listed and keep the contract, sorted. As long as not every pod has told what it
+// lists, or none lists the tool, those that did before are among them: a manager that has just started knows no better. Of these, one that
+// can't be looked at any more was seen to keep this very contract.
+func (t Tool) contractKept(last *mcpv1alpha1.MCPToolStatus) []string {
+	contract := t.contract()
+	if !t.Object.Spec.Contract.Promises() {
+		return nil
+	}
+	keeps := func(digest string) bool {
+		def, known := t.definition(last, digest)
+		if known && len(def.omitted()) == 0 {
+			return len(change.Breaks(contract, def.tool)) == 0
+		}
+		return t.Object.Status.ObservedGeneration == t.Object.Generation && slices.Contains(last.ContractKept, digest)
+	}
+	digests := slices.Sorted(maps.Keys(t.View.definitions(t.Object.Spec.ToolName)))
+	if !t.View.Complete() || len(digests) == 0 {
+		digests = append(digests, last.ContractKept...)
+		if last.Observed != nil {
+			digests = append(digests, last.Observed.Digest)
+		}
+	}
+	var out []string
+	for _, digest := range digests {
+		if len(out) < maxKept && !slices.Contains(out, digest) && keeps(digest) {
+			out = append(out, digest)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // before says whether a definition was admitted when the contract was looked at last.
 func (t Tool) before(last *mcpv1alpha1.MCPToolStatus, digest string) bool {
 	is := func(p mcpv1alpha1.RevisionPin) bool { return p.Digest == digest }
@@ -68,7 +101,7 @@ func (t Tool) before(last *mcpv1alpha1.MCPToolStatus, digest string) bool {
 // ContractText says how a definition breaks the contract; "" where it keeps it.
 func (t Tool) ContractText(chosen *registry.ObservedTool) string {
 	contract := t.contract()
-	if !promises(contract) {
+	if !t.Object.Spec.Contract.Promises() {
 		return ""
 	}
 	for _, side := range []struct {

@@ -25,7 +25,8 @@ type Tool struct {
 func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.ObservedTool) {
 	last := *status
 	status.Pins = t.pins(last.Pins)
-	chosen, variants := t.choose(status.Pins)
+	status.ContractKept = t.contractKept(&last)
+	chosen, variants := t.choose(status.Pins, status.ContractKept)
 	if chosen != nil {
 		status.Admitted, status.Change = t.change(&last, chosen, status.Pins)
 		status.Observed = observed(last.Observed, chosen, variants)
@@ -134,17 +135,16 @@ func (t Tool) Admitted(pins []mcpv1alpha1.RevisionPin) string {
 	return document.Admitted(t.Server, &object, t.View.Judged)
 }
 
-// choose picks, of the definitions that replicas list, the admitted one, else the least.
-func (t Tool) choose(pins []mcpv1alpha1.RevisionPin) (chosen *registry.ObservedTool, variants int) {
+// choose picks, of the definitions that replicas list, the admitted one, else the least; where any may be served that keeps the contract,
+// the least of those.
+func (t Tool) choose(pins []mcpv1alpha1.RevisionPin, kept []string) (chosen *registry.ObservedTool, variants int) {
 	defs, _ := t.View.Variants(t.Object.Spec.ToolName)
 	if len(defs) == 0 || t.Server == nil {
 		return nil, 0
 	}
 	admitted := t.Admitted(pins)
-	for i := range defs {
-		if defs[i].Digest == admitted {
-			return &defs[i], len(defs)
-		}
+	serves := func(o registry.ObservedTool) bool {
+		return o.Digest == admitted || admitted == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff && slices.Contains(kept, o.Digest)
 	}
-	return &defs[0], len(defs)
+	return &defs[max(slices.IndexFunc(defs, serves), 0)], len(defs)
 }

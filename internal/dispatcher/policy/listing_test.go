@@ -41,6 +41,15 @@ func TestListing(t *testing.T) {
 			},
 			want: []string{"read_file", "sum", "write_file"},
 		},
+		"where nothing is pinned, what is not known to keep its contract is not listed": {
+			change: func(d *registry.Document) {
+				d.Policy.Discovery.PinningOff = true
+				entry(d, "append").Digest, entry(d, "append").Digests = "", []string{"v1:sha256:x"}
+				entry(d, "odd").Digest, entry(d, "odd").Digests = "", []string{entry(d, "odd").Digest}
+				entry(d, "run").Digest = ""
+			},
+			want: []string{"odd", "odd_result", "read_file", "run", "sum", "write_file"},
+		},
 		"nothing is listed where tools are not exposed": {change: func(d *registry.Document) { d.Policy.Expose.Tools = false }},
 	}
 	for name, tc := range cases {

@@ -143,20 +143,26 @@ func admitted(e *Engine, f *flow) *Refusal {
 		return &Refusal{Kind: Denied, Reason: "TaskRequired", Message: fmt.Sprintf(
 			"Tool %q can only be called as a task, and tasks are not served here.", t.Name)}
 	}
-	if e.policy().Discovery.PinningOff && t.Digest == "" {
-		f.Tool = seen
-		return nil
-	}
-	if t.Digest == "" {
-		return &Refusal{Kind: Denied, Reason: "NotAdmitted", Message: fmt.Sprintf(
-			"Tool %q has not been admitted yet. The people who run this server decide about it.", t.Name)}
-	}
-	if seen.Digest != t.Digest {
-		return &Refusal{Kind: Denied, Reason: "DefinitionChanged", Message: fmt.Sprintf(
-			"The definition of tool %q has changed since it was admitted, so it is withheld until the people who run this server have looked at it.", t.Name)}
+	if !t.Admits(seen.Digest, e.policy()) {
+		return notAdmitted(t)
 	}
 	f.Tool = seen
 	return nil
+}
+
+// notAdmitted refuses a definition that may not be served.
+func notAdmitted(t *registry.Tool) *Refusal {
+	switch {
+	case t.Digest != "":
+		return &Refusal{Kind: Denied, Reason: "DefinitionChanged", Message: fmt.Sprintf(
+			"The definition of tool %q has changed since it was admitted, so it is withheld until the people who run this server have looked at it.", t.Name)}
+	case len(t.Digests) > 0:
+		return &Refusal{Kind: Denied, Reason: "NotAdmitted", Message: fmt.Sprintf(
+			"The definition of tool %q, as its server lists it now, is not known to keep what was promised of it. The people who run this server decide about it.", t.Name)}
+	default:
+		return &Refusal{Kind: Denied, Reason: "NotAdmitted", Message: fmt.Sprintf(
+			"Tool %q has not been admitted yet. The people who run this server decide about it.", t.Name)}
+	}
 }
 
 // unservable refuses a tool that is not listed as one that could be called.

@@ -78,6 +78,25 @@ func TestDecideCall(t *testing.T) {
 			},
 			wantKind: Denied, wantReason: "DefinitionChanged", wantStage: StagePin,
 		},
+		"where nothing is pinned, any definition passes": {
+			tool: "read_file", args: `{"path":"a"}`,
+			change: func(d *registry.Document) { d.Policy.Discovery.PinningOff, entry(d, "read_file").Digest = true, "" },
+		},
+		"where nothing is pinned, a definition that is known to keep the contract passes": {
+			tool: "read_file", args: `{"path":"a"}`,
+			change: func(d *registry.Document) {
+				e := entry(d, "read_file")
+				d.Policy.Discovery.PinningOff, e.Digest, e.Digests = true, "", []string{e.Digest, "v1:sha256:x"}
+			},
+		},
+		"where nothing is pinned, one that nobody has held against the contract is denied": {
+			tool: "read_file", args: `{"path":"a"}`, trusted: true,
+			change: func(d *registry.Document) {
+				e := entry(d, "read_file")
+				d.Policy.Discovery.PinningOff, e.Digest, e.Digests = true, "", []string{"v1:sha256:x"}
+			},
+			wantKind: Denied, wantReason: "NotAdmitted", wantStage: StagePin, wantText: "what was promised of it",
+		},
 		"a tool that this connection does not list is denied": {
 			tool: "read_file", args: `{"path":"a"}`, view: func(c catalogue) { delete(c, "read_file") },
 			wantKind: Denied, wantReason: "Gone", wantStage: StagePin,

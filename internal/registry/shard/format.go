@@ -49,21 +49,6 @@ type entry struct {
 	Tool      registry.Tool `json:"tool"`
 }
 
-// same compares two tools by what they say.
-func same(a, b registry.Tool) bool {
-	left, right := a.Hints, b.Hints
-	a.Hints, b.Hints = nil, nil
-	if a != b || (left == nil) != (right == nil) {
-		return false
-	}
-	return left == nil || sameHint(left.ReadOnly, right.ReadOnly) && sameHint(left.Destructive, right.Destructive) &&
-		sameHint(left.Idempotent, right.Idempotent) && sameHint(left.OpenWorld, right.OpenWorld)
-}
-
-func sameHint(a, b *bool) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
 // text gives a value as deterministic JSON.
 func text(v any) ([]byte, error) {
 	var buf bytes.Buffer

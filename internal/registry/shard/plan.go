@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -211,7 +212,7 @@ func joined(entries []entry) []entry {
 		if len(out) > 0 && out[first].Tool.Name != e.Tool.Name {
 			first = len(out)
 		}
-		if i := slices.IndexFunc(out[first:], func(o entry) bool { return same(o.Tool, e.Tool) }); i >= 0 {
+		if i := slices.IndexFunc(out[first:], func(o entry) bool { return reflect.DeepEqual(o.Tool, e.Tool) }); i >= 0 {
 			out[first+i].Revisions = append(out[first+i].Revisions, e.Revisions...)
 			continue
 		}

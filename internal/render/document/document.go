@@ -95,16 +95,19 @@ func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate 
 		share := shareOf(render.Replicas(s, in.Replicas))
 		tool.Limits = registry.ToolLimits{RequestsPerMinute: share(l.RequestsPerMinute), MaxConcurrent: share(l.MaxConcurrent)}
 	}
+	if tool.Digest == "" && render.Pinning(s) == mcpv1alpha1.PinningOff {
+		tool.Digests = kept(t)
+	}
 	tool.Withheld, tool.Message = withheld(s, t, duplicate)
 	if tool.Withheld == "" {
 		tool.Withheld, tool.Message = unservable(t, revision, tool.Digest)
 	}
-	if tool.Withheld == "" && breaksContract(t, tool.Digest) {
+	if tool.Withheld == "" && breaksContract(t, &tool) {
 		tool.Withheld, tool.Message = mcpv1alpha1.ReasonContractBroken, fmt.Sprintf(
 			"the definition of tool %s breaks what was promised of it; the people who run the server decide about it", t.Spec.ToolName)
 	}
-	if tool.Withheld == "" && tool.Digest == "" && render.Pinning(s) != mcpv1alpha1.PinningOff {
-		tool.Withheld, tool.Message = notAdmitted(s, t)
+	if tool.Withheld == "" && tool.Digest == "" {
+		tool.Withheld, tool.Message = notAdmitted(s, t, &tool)
 	}
 	return tool
 }
@@ -182,24 +185,44 @@ func Meets(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, revision string, se
 }
 
 // notAdmitted is read by callers: it says what is the matter, and not how to approve it.
-func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool) (reason, message string) {
-	if render.Pinning(s) == mcpv1alpha1.PinningManual {
+func notAdmitted(s *mcpv1alpha1.MCPServer, t *mcpv1alpha1.MCPTool, tool *registry.Tool) (reason, message string) {
+	switch {
+	case render.Pinning(s) == mcpv1alpha1.PinningOff && (len(tool.Digests) > 0 || !t.Spec.Contract.Promises()):
+		return "", ""
+	case render.Pinning(s) == mcpv1alpha1.PinningOff:
+		return mcpv1alpha1.ReasonNotDiscovered, fmt.Sprintf("no definition of tool %s has been held against what was promised of it yet", t.Spec.ToolName)
+	case render.Pinning(s) == mcpv1alpha1.PinningManual:
 		return mcpv1alpha1.ReasonNotPinned, fmt.Sprintf("no definition of tool %s is admitted; the people who run the server decide about it", t.Spec.ToolName)
-	}
-	if t.Status.ObservedGeneration == 0 {
+	case t.Status.ObservedGeneration == 0:
 		return mcpv1alpha1.ReasonNotDiscovered, fmt.Sprintf("tool %s has just been listed and is being registered", t.Spec.ToolName)
+	default:
+		return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
+			"no definition of tool %s is admitted for this revision; the people who run the server decide about it", t.Spec.ToolName)
 	}
-	return mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
-		"no definition of tool %s is admitted for this revision; the people who run the server decide about it", t.Spec.ToolName)
 }
 
 // breaksContract says whether the definition that a revision may serve breaks the contract. Where any may be served, one that
 // does is enough.
-func breaksContract(t *mcpv1alpha1.MCPTool, digest string) bool {
-	if digest == "" {
-		return len(t.Status.ContractBroken) > 0
+func breaksContract(t *mcpv1alpha1.MCPTool, tool *registry.Tool) bool {
+	if tool.Digest == "" {
+		return len(tool.Digests) == 0 && len(t.Status.ContractBroken) > 0
 	}
-	return slices.Contains(t.Status.ContractBroken, digest)
+	return slices.Contains(t.Status.ContractBroken, tool.Digest)
+}
+
+// kept are the definitions that are known to keep the contract; none where nothing is promised. While what was written last has not been
+// judged, what was admitted before it goes on being served, as it does where definitions are pinned.
+func kept(t *mcpv1alpha1.MCPTool) []string {
+	o := t.Status.Observed
+	switch {
+	case !t.Spec.Contract.Promises():
+		return nil
+	case len(t.Status.ContractKept) == 0 && t.Status.ObservedGeneration != t.Generation && o != nil &&
+		meta.IsStatusConditionTrue(t.Status.Conditions, mcpv1alpha1.ConditionRegistered):
+		return []string{o.Digest}
+	default:
+		return slices.Sorted(slices.Values(t.Status.ContractKept))
+	}
 }
 
 // Admitted is the digest of the definition that a revision may serve: a person's pin, else what was admitted for the

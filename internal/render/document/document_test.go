@@ -4,12 +4,14 @@
 package document_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
@@ -161,6 +163,69 @@ func TestABrokenContractWithholdsWhatBreaksIt(t *testing.T) {
 			doc := rendertest.Must(document.Render(document.Input{Server: s, Tools: []mcpv1alpha1.MCPTool{tool}}))
 			if got := doc.Revisions[revision].Tools[0].Withheld; got != tc.want {
 				t.Errorf("withheld %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWhereNothingIsPinnedAContractIsHeldByTheDocument: a dispatcher serves what is known to keep it, and nothing else, whoever runs.
+func TestWhereNothingIsPinnedAContractIsHeldByTheDocument(t *testing.T) {
+	promise := &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object"}`)}}
+	registered := []metav1.Condition{{Type: "Registered", Status: metav1.ConditionTrue, Reason: "Registered"}}
+	for name, tc := range map[string]struct {
+		tool    mcpv1alpha1.MCPTool
+		pinning mcpv1alpha1.Pinning
+		want    registry.Tool
+	}{
+		"nothing is promised": {tool: mcpv1alpha1.MCPTool{Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d1"}}}},
+		"no schema is promised": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: &mcpv1alpha1.Contract{Version: "1.0.0"}}},
+			want: registry.Tool{Version: "1.0.0"},
+		},
+		"some keep it": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d2", "d1"}}},
+			want: registry.Tool{Digests: []string{"d1", "d2"}},
+		},
+		"some keep it, and another breaks it": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d1"}, ContractBroken: []string{"d2"}}},
+			want: registry.Tool{Digests: []string{"d1"}},
+		},
+		"none keeps it": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractBroken: []string{"d2"}}},
+			want: registry.Tool{Withheld: "ContractBroken"},
+		},
+		"nobody has looked yet": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}},
+			want: registry.Tool{Withheld: "NotDiscovered"},
+		},
+		"it was written just now, of a tool that is served": {
+			tool: mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
+				Status: mcpv1alpha1.MCPToolStatus{ObservedGeneration: 1, Observed: &mcpv1alpha1.ObservedTool{Digest: "d1"}, Conditions: registered}},
+			want: registry.Tool{Digests: []string{"d1"}},
+		},
+		"it has been judged, and nothing is known to keep it": {
+			tool: mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
+				Status: mcpv1alpha1.MCPToolStatus{ObservedGeneration: 2, Observed: &mcpv1alpha1.ObservedTool{Digest: "d1"}, Conditions: registered}},
+			want: registry.Tool{Withheld: "NotDiscovered"},
+		},
+		"a person has pinned one": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise, Pin: &mcpv1alpha1.Pin{Digest: "d3"}}, Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d1", "d3"}}},
+			want: registry.Tool{Digest: "d3"},
+		},
+		"pins count": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d1"}}}, pinning: mcpv1alpha1.PinningPerRevision,
+			want: registry.Tool{Withheld: "NotDiscovered"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rendertest.Stdio()
+			s.Spec.Discovery.Pinning = stdcmp.Or(tc.pinning, mcpv1alpha1.PinningOff)
+			tc.tool.Spec.ToolName, tc.want.Name = "a", "a"
+			revision := rendertest.Must(render.Revision(s))
+			got := rendertest.Must(document.Render(document.Input{Server: s, Tools: []mcpv1alpha1.MCPTool{tc.tool}})).Revisions[revision].Tools[0]
+			got.Message = ""
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}

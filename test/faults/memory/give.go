@@ -21,7 +21,7 @@ import (
 // Give gives another server of the same spec what this one remembers, and no more:
 //
 //   - of the server, status.revisions;
-//   - of each tool, status.pins, status.admitted, status.change and status.contractBroken, of which the manager finds out again
+//   - of each tool, status.pins, status.admitted, status.change, status.contractBroken and status.contractKept, of which the manager finds out again
 //     what is listed;
 //   - the Deployment's replicas, where an autoscaler has been handed those that there were;
 //   - while no pod runs, so that nobody could tell it anew: what the server said of itself, the objects of the tools that it
@@ -91,7 +91,7 @@ func (m Memory) giveTool(ctx context.Context, c client.Client, tool, to *mcpv1al
 	}
 	want := to.DeepCopy()
 	want.Status.Pins, want.Status.Admitted, want.Status.Change = tool.Status.Pins, tool.Status.Admitted, tool.Status.Change
-	want.Status.ContractBroken = tool.Status.ContractBroken
+	want.Status.ContractBroken, want.Status.ContractKept = tool.Status.ContractBroken, tool.Status.ContractKept
 	if m.silent() {
 		want.Status.Observed = tool.Status.Observed
 		want.Status.Conditions = registered(want.Status.Conditions, tool)

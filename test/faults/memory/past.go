@@ -125,6 +125,11 @@ func (m Memory) judgeTool(past *Past, tool, before *mcpv1alpha1.MCPTool, current
 			wrong = append(wrong, fmt.Errorf("tool %s has %s among what breaks its contract, which it never was", name, digest))
 		}
 	}
+	for _, digest := range tool.Status.ContractKept {
+		if !past.had(name, digest) {
+			wrong = append(wrong, fmt.Errorf("tool %s has %s among what keeps its contract, which it never was", name, digest))
+		}
+	}
 	if c := tool.Status.Change; c != nil && c.From != "" && !past.had(name, c.From) {
 		wrong = append(wrong, fmt.Errorf("tool %s has a change from %s, which it never was", name, c.From))
 	}
