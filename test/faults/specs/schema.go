@@ -110,8 +110,11 @@ func complete(path string, s *apiextensionsv1.JSONSchemaProps, o Object) Object 
 		if _, there := o[name]; !there {
 			child := s.Properties[name]
 			o[name] = least(path+"."+name, &child)
+			// Of the operators, those that look for a key alone take no values.
 			if _, listed := o["values"]; listed && name == "operator" {
-				o[name] = "In" // of the operators, those that look for a key alone take no values
+				o[name] = "In"
+			} else if name == "operator" && len(child.Enum) > 0 {
+				o[name] = "Exists"
 			}
 		}
 	}
