@@ -5,6 +5,7 @@ package workload
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,7 +68,7 @@ func TestWhatAPodCantStartWithout(t *testing.T) {
 			if err := json.Unmarshal(data, &pod); err != nil {
 				t.Fatal(err)
 			}
-			want := append(tc.want, ours...)
+			want := slices.Concat(tc.want, ours)
 			if diff := cmp.Diff(want, VolumeSources(pod.Volumes)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
