@@ -94,7 +94,7 @@ func (b *backends) open(doc *registry.Document, before probe.State) (*backend, e
 		return nil, err
 	}
 	next.pool = pool.New(ways, pool.Options{
-		Isolation: want.Isolation, MaxConns: func() int { return d.maxConns(want.Transport) }, Counters: d.counters, ListChanged: d.listChanged,
+		Isolation: want.Isolation, MaxConns: func() int { return d.maxConns(want.Transport) }, Counters: d.counters, ListChanged: d.listChanged, Listed: d.variants.Listed,
 	}, log)
 	next.prober = probe.New(ways, probe.Options{Settings: d.probeSettings, Counters: d.counters, ListChanged: next.listChanged(d)}, log)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -13,6 +13,7 @@
 //	confirm, input, parking, features   what a person or a client is asked meanwhile
 //	audit, metrics, tracing, otlp       what is recorded and counted of it
 //	upstream               the server: pool (who owns a connection), link (what one is), a package for each transport, probe
+//	variants               what sessions list otherwise than discovery
 //
 // It owns their life: start, readiness, reload, drain, end. It reads no environment and no arguments, and never imports
 // Kubernetes, the API or the launcher: processes come through upstream.Spawner.
@@ -41,6 +42,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/rest"
 	"toolgate.dev/toolgate/internal/dispatcher/trust"
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
+	"toolgate.dev/toolgate/internal/dispatcher/variants"
 	"toolgate.dev/toolgate/internal/dispatcher/watch"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/registry/statekey"
@@ -111,6 +113,7 @@ type Dispatcher struct {
 	counters *upstream.Counters
 	pipeline *pipeline.Pipeline
 	backends backends
+	variants *variants.Memory
 	tracers  tracers
 	exports  exports
 	watcher  *watch.Watcher
@@ -136,6 +139,7 @@ type Dispatcher struct {
 func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
 	d.backends, d.tracers.dispatcher, d.exports.dispatcher = backends{dispatcher: d}, d, d
+	d.variants = variants.New(variants.Options{Discovery: d.backends.Catalogue, Changed: func() { d.admin.Changed() }, Now: o.Now})
 	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.model = domainmodel.New(func() { d.admin.Changed() }, o.Log.With("part", "domain model"))
 	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Model: d.model, Audit: audit.New(recorded{o.Audit, &d.exports}), Metrics: d.metrics, Log: o.Log, Now: o.Now,

@@ -48,8 +48,8 @@ func (d *Dispatcher) observeCatalogue() {
 		}
 		return -1
 	})
-	const help = "Tools that differ from what the registry document admits: changed, not in it, or not listed any more."
-	for _, change := range []string{changed, unknown, gone} {
+	const help = "Tools that differ from what the registry document admits (changed, not in it, or not listed any more), or in sessions from what discovery lists."
+	for _, change := range []string{changed, unknown, gone, sessions} {
 		m.LabelledGaugeFunc("toolgate_catalogue_drift_tools", help, "change", change, func() float64 { return float64(d.drift()[change]) })
 	}
 }
@@ -59,6 +59,8 @@ const (
 	changed = "changed"
 	unknown = "unknown"
 	gone    = "gone"
+	// sessions is of those of which sessions were listed something else than discovery.
+	sessions = "sessions"
 )
 
 // drift counts the tools whose listed definition is not the admitted one; none before a catalogue and a document are there.
@@ -84,6 +86,11 @@ func (d *Dispatcher) drift() map[string]int {
 			out[gone]++
 		}
 	}
+	names := map[string]bool{}
+	for _, t := range d.variants.State().Tools {
+		names[t.Name] = true
+	}
+	out[sessions] = len(names)
 	return out
 }
 

@@ -13,7 +13,7 @@ func (d *Dispatcher) State() registry.State {
 	s := registry.State{
 		Supports: registry.Supported(), Dispatcher: d.opts.Version, PodUID: d.opts.PodUID, Revision: d.opts.Revision,
 		Ready: d.Ready(), Draining: d.draining.Load(),
-		Upstream: seen.Upstream, Catalogue: seen.Observed, Health: seen.Health,
+		Upstream: seen.Upstream, Catalogue: seen.Observed, Sessions: d.variants.State(), Health: seen.Health,
 	}
 	s.DomainModel = d.model.State()
 	if d.references != nil {

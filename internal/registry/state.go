@@ -26,8 +26,10 @@ type State struct {
 	Draining bool          `json:"draining,omitempty"`
 	Upstream UpstreamState `json:"upstream"`
 	// Catalogue is absent until one whole catalogue has been read.
-	Catalogue *Catalogue  `json:"catalogue,omitempty"`
-	Health    HealthState `json:"health"`
+	Catalogue *Catalogue `json:"catalogue,omitempty"`
+	// Sessions is what clients' connections list beside it. Dispatchers of earlier releases don't tell.
+	Sessions SessionsState `json:"sessions,omitzero"`
+	Health   HealthState   `json:"health"`
 	// References are the ConfigMaps and Secrets that the server was started with.
 	References ReferencesState `json:"references,omitzero"`
 	// DomainModel is the text of spec.domainModel.
@@ -116,6 +118,21 @@ type ObservedTool struct {
 	Definition json.RawMessage `json:"definition"`
 	// Error says why the definition cannot be served (no input schema, schema that does not compile …).
 	Error string `json:"error,omitempty"`
+}
+
+// The most that a SessionsState holds: definitions, and bytes of them. The manager keeps it of each of thousands of pods.
+const (
+	MaxSessionTools = 64
+	MaxSessionBytes = 256 << 10
+)
+
+// SessionsState is what the server lists on connections that serve clients and not on that of discovery, as far as it was listed in
+// the last day: another definition of a tool, or a further tool.
+type SessionsState struct {
+	// Tools are sorted by name and digest. What came first is kept where there are more than MaxSessionTools.
+	Tools []ObservedTool `json:"tools,omitempty"`
+	// NotKept counts how often others were listed for which there was no room. It is brought up to date when it has doubled.
+	NotKept int64 `json:"notKept,omitempty"`
 }
 
 // HealthState is the outcome of probing.

@@ -62,6 +62,8 @@ type Hello struct {
 	Prefers Era
 	// Patience is how long the handshake may take; zero means Options.StartTimeout.
 	Patience time.Duration
+	// Listed is told of each catalogue that is read over the connection, and must not block; nil means that nobody wants to know.
+	Listed func(*Catalogue)
 }
 
 // Info is what the server said of itself when the connection started.

@@ -89,6 +89,9 @@ func (v *view) read(r *reading) {
 	switch {
 	case r.err == nil:
 		v.vet(r.cat)
+		if v.conn.hello.Listed != nil {
+			v.conn.hello.Listed(r.cat)
+		}
 	case v.conn.ctx.Err() != nil:
 		r.err = v.conn.Closed()
 	default:

@@ -44,6 +44,8 @@ type Options struct {
 	// ListChanged is called with the method of a notification by which the server tells of a changed list on the shared
 	// connection, for those who have no connection. It must not block; nil means that nobody wants to know.
 	ListChanged func(method string)
+	// Listed is told of each catalogue that is read over one of the connections (upstream.Hello).
+	Listed func(*upstream.Catalogue)
 	// Counters are counted up; nil means that nobody reads them.
 	Counters *upstream.Counters
 	// Now and After are the clock; nil means the real one. After returns a channel that receives once, and a function that
@@ -66,7 +68,7 @@ func (o Options) withDefaults() Options {
 		o.MaxConns = func() int { return DefaultMaxConns }
 	}
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
-	o.Hello.Capabilities, o.Hello.Prefers = []byte("{}"), upstream.Modern
+	o.Hello.Capabilities, o.Hello.Prefers, o.Hello.Listed = []byte("{}"), upstream.Modern, o.Listed
 	if o.ListChanged == nil {
 		o.ListChanged = func(string) {}
 	}
@@ -315,6 +317,7 @@ func (p *Pool) start(ctx context.Context, hello upstream.Hello, handler upstream
 		p.opts.Counters.HeldBack.Add(1)
 		return nil, err
 	}
+	hello.Listed = p.opts.Listed
 	conn, err := p.dialer.Dial(ctx, hello, handler)
 	if err != nil {
 		p.setbacks.failed(p.opts.Now(), err)

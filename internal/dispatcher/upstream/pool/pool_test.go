@@ -380,3 +380,28 @@ func TestCloseEndsWhatIsWaiting(t *testing.T) {
 		t.Error("a closed pool gave a connection out")
 	}
 }
+
+func TestTellsWhatConnectionsOfClientsList(t *testing.T) {
+	for name, tc := range map[string]struct {
+		isolation registry.Isolation
+		use       func(f *fixture) (upstream.Conn, func())
+	}{
+		"that of a session":                {registry.IsolationSession, func(f *fixture) (upstream.Conn, func()) { return f.session(t, nil) }},
+		"that of a call without a session": {registry.IsolationSession, func(f *fixture) (upstream.Conn, func()) { return f.anonymous(t) }},
+		"the shared one":                   {registry.IsolationShared, func(f *fixture) (upstream.Conn, func()) { return f.session(t, nil) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan *upstream.Catalogue, 10)
+			f := newFixture(t, upstreamtest.Good, Options{Isolation: tc.isolation, Spares: -1, Listed: func(c *upstream.Catalogue) { told <- c }})
+			conn, release := tc.use(f)
+			defer release()
+			want, err := conn.Catalogue(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Catalogue(t.Context()); err != nil || len(told) != 1 || <-told != want {
+				t.Errorf("not told once of what was read: %v", err)
+			}
+		})
+	}
+}
