@@ -43,7 +43,7 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 	var failed error
 	claimed := map[string]string{}
 	for _, name := range d.view.Names() {
-		if there[name] || name == "" {
+		if there[name] || name == "" || d.served(name) {
 			continue
 		}
 		if why, out := known.Why[name]; out && !retry {
@@ -70,6 +70,12 @@ func (r *DiscoveryReconciler) makeTools(ctx context.Context, d *discovery, tools
 		r.Passes.Written(d.key)
 	}
 	return len(objects) > 0, failed
+}
+
+// served says of a tool that sessions alone list whether an MCPTool of it would have it served at once: nothing pins, and nobody has
+// asked for it.
+func (d *discovery) served(name string) bool {
+	return render.Pinning(d.server) == mcpv1alpha1.PinningOff && !d.view.Discovers(name)
 }
 
 // forgetAttempts drops what is known of attempts at tools that have their MCPTool, or that the server has stopped listing.

@@ -106,10 +106,17 @@ type ObservedTool struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Revision string `json:"revision,omitempty"`
-	// variants is how many different definitions the replicas list.
+	// variants is how many different definitions the replicas list, those in
+	// clients' sessions included.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Variants int32 `json:"variants,omitempty"`
+	// sessionVariants is how many of the variants nothing but clients' sessions
+	// listed, in the last day: discovery, which has a connection of its own, lists
+	// others, or does not list the tool.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	SessionVariants int32 `json:"sessionVariants,omitempty"`
 }
 
 // ToolAnnotations are the server's own hints. What is absent was not said.

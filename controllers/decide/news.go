@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide/admission"
@@ -17,12 +18,12 @@ import (
 // it was withheld or admitted with a new revision. What a condition tells already is left out.
 func ToolNews(before, after *mcpv1alpha1.MCPToolStatus) []Transition {
 	c := after.Change
-	if c == nil || c.Kind == mcpv1alpha1.ChangeNone || sameStep(before, after) {
-		return nil
-	}
 	registered := meta.FindStatusCondition(after.Conditions, mcpv1alpha1.ConditionRegistered)
 	if registered == nil {
 		return nil
+	}
+	if c == nil || c.Kind == mcpv1alpha1.ChangeNone || sameStep(before, after) {
+		return sessionNews(before, after, registered)
 	}
 	t := Transition{Type: registered.Type, Reason: mcpv1alpha1.ReasonDefinitionChanged}
 	switch registered.Reason {
@@ -38,6 +39,21 @@ func ToolNews(before, after *mcpv1alpha1.MCPToolStatus) []Transition {
 	}
 	t.Note = admission.Clip(t.Note, maxNote)
 	return []Transition{t}
+}
+
+// sessionNews tells of a definition that sessions have come to list beside that by which the tool is judged.
+func sessionNews(before, after *mcpv1alpha1.MCPToolStatus, registered *metav1.Condition) []Transition {
+	if inSessions(before) >= inSessions(after) || isNews(meta.FindStatusCondition(before.Conditions, registered.Type), *registered) {
+		return nil
+	}
+	return []Transition{{Type: registered.Type, Reason: mcpv1alpha1.ReasonDefinitionChanged, Warning: true, Note: admission.Clip(registered.Message, maxNote)}}
+}
+
+func inSessions(s *mcpv1alpha1.MCPToolStatus) int32 {
+	if s.Observed == nil {
+		return 0
+	}
+	return s.Observed.SessionVariants
 }
 
 // sameStep says that the change was known before: of this definition, from that one.

@@ -51,6 +51,14 @@ func (p *Pod) catalogue() *registry.Catalogue {
 	return p.Seen.State.Catalogue
 }
 
+// sessions is what clients' sessions list beside it.
+func (p *Pod) sessions() registry.SessionsState {
+	if p.Seen.State == nil {
+		return registry.SessionsState{}
+	}
+	return p.Seen.State.Sessions
+}
+
 // enforces says whether the pod's dispatcher has a document in force.
 func (p *Pod) enforces(digest string) bool {
 	return p.Seen.State != nil && p.Seen.State.Registry.Digest == digest
@@ -197,7 +205,9 @@ func Firsts(before admission.Firsts, recorded []mcpv1alpha1.RevisionStatus, pods
 func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *admission.View {
 	listings := make([]admission.Listing, 0, len(pods))
 	for i := range pods {
-		listings = append(listings, admission.Listing{Revision: pods[i].Revision(), Catalogue: pods[i].catalogue(), Serves: pods[i].Serves()})
+		listings = append(listings, admission.Listing{
+			Revision: pods[i].Revision(), Catalogue: pods[i].catalogue(), Sessions: pods[i].sessions().Tools, Serves: pods[i].Serves(),
+		})
 	}
 	return admission.NewView(s, current, listings)
 }

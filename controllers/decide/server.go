@@ -163,7 +163,7 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	}
 	for _, p := range current {
 		if cat := p.catalogue(); cat != nil {
-			return d.listed(cat)
+			return d.withSessions(d.listed(cat), current)
 		}
 	}
 	if reason, message := d.currentProblem(current); reason != "" {

@@ -18,6 +18,7 @@ import (
 	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render"
+	"toolgate.dev/toolgate/internal/render/document"
 	"toolgate.dev/toolgate/internal/rules"
 )
 
@@ -118,12 +119,8 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 		return no(mcpv1alpha1.ReasonNameNotDeclared, render.Undeclared(t).ForPeople())
 	case !d.View.Known():
 		return d.unread(list)
-	case chosen == nil && t.Status.Observed != nil:
-		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")
-	case chosen == nil && d.View.Lists(t.Spec.ToolName):
-		return no(mcpv1alpha1.ReasonNotListed, fmt.Sprintf("revision %s does not list it; another one does", d.View.Judged))
 	case chosen == nil:
-		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
+		return d.unlisted(list)
 	}
 	if reason, message := d.Definitions.invalid(chosen); reason != "" {
 		return no(reason, message)
@@ -131,7 +128,29 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 	if text := d.definitions().ContractText(chosen); text != "" {
 		return no(mcpv1alpha1.ReasonContractBroken, text)
 	}
-	return d.admission(chosen, now)
+	v := d.admission(chosen, now)
+	if int(now.Observed.SessionVariants) > len(d.View.InSessions(t.Spec.ToolName)) {
+		// What sessions list of a pod that has not been heard of is told as before.
+		if last, known := previous(list, mcpv1alpha1.ConditionRegistered); known && last.status == v.status && last.reason == v.reason {
+			return last
+		}
+	}
+	return v
+}
+
+// unlisted is the verdict on a tool that no pod lists by which it is judged.
+func (d *ToolInput) unlisted(list []metav1.Condition) verdict {
+	o := d.Tool.Status.Observed
+	switch {
+	case o != nil && document.OnlyInSessions(o) && d.View.Unheard():
+		return d.unread(list)
+	case o != nil:
+		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")
+	case d.View.Lists(d.Tool.Spec.ToolName):
+		return no(mcpv1alpha1.ReasonNotListed, fmt.Sprintf("revision %s does not list it; another one does", d.View.Judged))
+	default:
+		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
+	}
 }
 
 // unread is the verdict while no pod has told its catalogue.
@@ -147,12 +166,21 @@ func (d *ToolInput) unread(list []metav1.Condition) verdict {
 func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MCPToolStatus) verdict {
 	admitted := d.definitions().Admitted(now.Pins)
 	pinning := render.Pinning(d.Server)
-	wayOut := "; to admit it, set spec.pin.digest to " + chosen.Digest
+	wayOut, others := "; to admit it, set spec.pin.digest to "+chosen.Digest, ""
+	if now.Observed.Variants > 1 {
+		if others = d.definitions().Others(chosen); others != "" {
+			wayOut += "; " + others
+		}
+	}
 	switch {
+	case admitted == chosen.Digest && others != "":
+		return yes(mcpv1alpha1.ReasonRegistered, others+"; calls that reach another than the admitted definition are refused")
+	case admitted == chosen.Digest && document.OnlyInSessions(now.Observed):
+		return yes(mcpv1alpha1.ReasonRegistered, "sessions alone list it: discovery does not")
 	case admitted == chosen.Digest:
-		return yes(mcpv1alpha1.ReasonRegistered, variants(now.Observed.Variants))
+		return yes(mcpv1alpha1.ReasonRegistered, "")
 	case admitted == "" && pinning == mcpv1alpha1.PinningOff:
-		return yes(mcpv1alpha1.ReasonRegistered, "spec.discovery.pinning is Off: any definition is admitted"+within(d.Tool.Spec.Contract))
+		return d.off(others, wayOut, now)
 	case admitted != "":
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
 			"the definition is %s, admitted is %s%s%s", chosen.Digest, admitted, told(now.Change), wayOut))
@@ -163,6 +191,19 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 	default:
 		return no(mcpv1alpha1.ReasonDefinitionChanged, d.unpinned(pinning, told(now.Change)+wayOut))
 	}
+}
+
+// off is the verdict where any definition is admitted. Where it has to keep a contract, that is of those that discovery lists.
+func (d *ToolInput) off(others, wayOut string, now *mcpv1alpha1.MCPToolStatus) verdict {
+	contract := d.Tool.Spec.Contract
+	if contract.Promises() && document.OnlyInSessions(now.Observed) {
+		return no(mcpv1alpha1.ReasonDefinitionChanged, "sessions list it and discovery does not, so that nothing admits it by itself where there is a contract"+wayOut)
+	}
+	text := "spec.discovery.pinning is Off: any definition is admitted" + within(contract)
+	if others != "" {
+		text += "; " + others
+	}
+	return yes(mcpv1alpha1.ReasonRegistered, text)
 }
 
 // within says which definitions are any, where people have promised something of them.
@@ -177,6 +218,8 @@ func within(c *mcpv1alpha1.Contract) string {
 func (d *ToolInput) unpinned(pinning mcpv1alpha1.Pinning, rest string) string {
 	strict, late := pinning == mcpv1alpha1.PinningStrict, d.definitions().Late()
 	switch {
+	case d.definitions().Alone():
+		return "sessions list it and discovery does not, so that nothing admits it by itself" + rest
 	case strict && late:
 		return "the server lists it, but did not in the first catalogue of its first revision, and spec.discovery.pinning is Strict" + rest
 	case strict:
@@ -194,14 +237,6 @@ func told(c *mcpv1alpha1.ToolChange) string {
 		return ""
 	}
 	return fmt.Sprintf("; the change is %s: %s", c.Kind, c.Text)
-}
-
-// variants says that replicas do not agree.
-func variants(n int32) string {
-	if n < 2 {
-		return ""
-	}
-	return fmt.Sprintf("replicas list %d different definitions of it; calls that reach one with another than the admitted definition are refused", n)
 }
 
 // callable is what is asked for, held against the document in force where that is not the one that was asked for.

@@ -108,7 +108,7 @@ func (t Tool) shown(last *mcpv1alpha1.MCPToolStatus, digest string) *mcpv1alpha1
 	for _, o := range []*mcpv1alpha1.ObservedTool{last.Admitted, last.Observed} {
 		if o != nil && o.Digest == digest {
 			out := *o
-			out.Variants, out.Revision = 0, ""
+			out.Variants, out.SessionVariants, out.Revision = 0, 0, ""
 			return &out
 		}
 	}

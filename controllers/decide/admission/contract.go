@@ -60,7 +60,7 @@ func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1
 // maxKept is how many the status has room for.
 const maxKept = 64
 
-// contractKept are the digests of all definitions that are listed and keep the contract, sorted. As long as not every pod has told what it
+// contractKept are the digests of all definitions that discovery lists and that keep the contract, sorted. As long as not every pod has told what it
 // lists, or none lists the tool, those that did before are among them: a manager that has just started knows no better. Of these, one that
 // can't be looked at any more was seen to keep this very contract.
 func (t Tool) contractKept(last *mcpv1alpha1.MCPToolStatus) []string {
@@ -75,10 +75,10 @@ func (t Tool) contractKept(last *mcpv1alpha1.MCPToolStatus) []string {
 		}
 		return t.Object.Status.ObservedGeneration == t.Object.Generation && slices.Contains(last.ContractKept, digest)
 	}
-	digests := slices.Sorted(maps.Keys(t.View.definitions(t.Object.Spec.ToolName)))
+	digests := slices.Sorted(maps.Keys(t.View.discoveredDefinitions(t.Object.Spec.ToolName)))
 	if !t.View.Complete() || len(digests) == 0 {
 		digests = append(digests, last.ContractKept...)
-		if last.Observed != nil {
+		if last.Observed != nil && last.Observed.SessionVariants == 0 {
 			digests = append(digests, last.Observed.Digest)
 		}
 	}

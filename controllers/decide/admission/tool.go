@@ -26,11 +26,15 @@ func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.Obser
 	last := *status
 	status.Pins = t.pins(last.Pins)
 	status.ContractKept = t.contractKept(&last)
-	chosen, variants := t.choose(status.Pins, status.ContractKept)
+	chosen, listed, inSessions := t.choose(status.Pins, status.ContractKept)
 	if chosen != nil {
+		if last.Observed != nil && t.View.Unheard() {
+			// A manager that has just started may know no better than the status.
+			inSessions = max(inSessions, int(last.Observed.SessionVariants))
+		}
 		status.Admitted, status.Change = t.change(&last, chosen, status.Pins)
-		status.Observed = observed(last.Observed, chosen, variants)
-		status.Observed.Revision = t.View.Judged
+		status.Observed = observed(last.Observed, chosen, listed+inSessions)
+		status.Observed.Revision, status.Observed.SessionVariants = t.View.Judged, int32(inSessions)
 	}
 	status.ContractBroken = t.contractBroken(&last, status.Pins)
 	if t.Server != nil && !render.Automatic(t.Server) {
@@ -44,7 +48,7 @@ func (t Tool) Met() bool {
 	seen := document.LastSeen(t.Object, t.View.Judged)
 	if defs, _ := t.View.Variants(t.Object.Spec.ToolName); len(defs) > 0 {
 		seen = document.Here
-	} else if t.View.Known() && t.Object.Status.Observed != nil {
+	} else if len(t.View.InSessions(t.Object.Spec.ToolName)) > 0 || t.View.Known() && t.Object.Status.Observed != nil {
 		seen = document.Gone
 	}
 	return t.Server != nil && document.Meets(t.Server, t.Object, t.View.Judged, seen)
@@ -136,15 +140,18 @@ func (t Tool) Admitted(pins []mcpv1alpha1.RevisionPin) string {
 }
 
 // choose picks, of the definitions that replicas list, the admitted one, else the least; where any may be served that keeps the contract,
-// the least of those.
-func (t Tool) choose(pins []mcpv1alpha1.RevisionPin, kept []string) (chosen *registry.ObservedTool, variants int) {
+// the least of those; one that sessions alone list, where it is admitted, or there is no other.
+func (t Tool) choose(pins []mcpv1alpha1.RevisionPin, kept []string) (chosen *registry.ObservedTool, listed, inSessions int) {
 	defs, _ := t.View.Variants(t.Object.Spec.ToolName)
-	if len(defs) == 0 || t.Server == nil {
-		return nil, 0
+	sessions := t.View.InSessions(t.Object.Spec.ToolName)
+	listed, inSessions = len(defs), len(sessions)
+	all := slices.Concat(defs, sessions)
+	if len(all) == 0 || t.Server == nil {
+		return nil, 0, 0
 	}
 	admitted := t.Admitted(pins)
 	serves := func(o registry.ObservedTool) bool {
 		return o.Digest == admitted || admitted == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff && slices.Contains(kept, o.Digest)
 	}
-	return &defs[max(slices.IndexFunc(defs, serves), 0)], len(defs)
+	return &all[max(slices.IndexFunc(all, serves), 0)], listed, inSessions
 }

@@ -17,16 +17,20 @@ type View struct {
 	Judged string
 	// listings are whole catalogues, by revision.
 	listings map[string][]listed
-	// names are all tools that any pod lists, sorted.
-	names []string
+	// sessions are what clients' sessions list beside them, by revision and name.
+	sessions map[string]map[string][]registry.ObservedTool
+	// names are all tools that any pod lists, sorted, and discovered those of whole catalogues.
+	names      []string
+	discovered map[string]bool
 	// first is the recorded first catalogue of each revision.
 	first map[string]string
 	// kept are first catalogues that are remembered.
 	kept Firsts
 	// founding is the revision whose catalogue was recorded first of all.
 	founding string
-	// unread says that some pod has not told its catalogue.
-	unread bool
+	// unread says that some pod has not told its catalogue, and unheard of which revisions.
+	unread  bool
+	unheard map[string]bool
 }
 
 // listed is a catalogue, found by name: each tool of thousands asks several times.
@@ -50,13 +54,16 @@ func byName(c *registry.Catalogue) listed {
 type Listing struct {
 	Revision  string
 	Catalogue *registry.Catalogue
+	// Sessions are definitions that clients' sessions list there and the catalogue does not have. Nothing is pinned out of them.
+	Sessions []registry.ObservedTool
 	// Serves says that calls reach the pod.
 	Serves bool
 }
 
 // NewView looks at what the pods of a server list; s is nil where the server is gone.
 func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
-	v := &View{Judged: current, listings: map[string][]listed{}, first: map[string]string{}}
+	v := &View{Judged: current, listings: map[string][]listed{}, sessions: map[string]map[string][]registry.ObservedTool{},
+		discovered: map[string]bool{}, first: map[string]string{}, unheard: map[string]bool{}}
 	if s != nil {
 		for _, r := range s.Status.Revisions {
 			v.first[r.Name] = r.FirstCatalogueDigest
@@ -71,22 +78,40 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 			serves[pod.Revision] = true
 		}
 		if pod.Catalogue == nil || pod.Revision == "" {
-			v.unread = true
+			v.unread, v.unheard[pod.Revision] = true, true
 			continue
 		}
-		v.listings[pod.Revision] = append(v.listings[pod.Revision], byName(pod.Catalogue))
+		v.add(pod)
 	}
-	names := map[string]bool{}
-	for _, cats := range v.listings {
-		for _, cat := range cats {
-			for name := range cat.tools {
-				names[name] = true
-			}
+	names := maps.Clone(v.discovered)
+	for _, tools := range v.sessions {
+		for name := range tools {
+			names[name] = true
 		}
 	}
 	v.names = slices.Sorted(maps.Keys(names))
 	v.Judged = v.judged(current, serves)
 	return v
+}
+
+// add adds what a pod has told.
+func (v *View) add(pod Listing) {
+	cat := byName(pod.Catalogue)
+	v.listings[pod.Revision] = append(v.listings[pod.Revision], cat)
+	for name := range cat.tools {
+		v.discovered[name] = true
+	}
+	if len(pod.Sessions) == 0 {
+		return
+	}
+	of := v.sessions[pod.Revision]
+	if of == nil {
+		of = map[string][]registry.ObservedTool{}
+		v.sessions[pod.Revision] = of
+	}
+	for _, t := range pod.Sessions {
+		of[t.Name] = append(of[t.Name], t)
+	}
 }
 
 // judged picks a revision: what clients meet counts before what the spec asks for, and what has listed its tools before what has not.
@@ -111,10 +136,13 @@ func (v *View) Known() bool { return len(v.listings[v.Judged]) > 0 }
 // Complete says whether every pod has told its catalogue.
 func (v *View) Complete() bool { return len(v.listings) > 0 && !v.unread }
 
-// Names are all tools that any pod lists, sorted.
+// Names are all tools that any pod lists, be it in sessions alone, sorted.
 func (v *View) Names() []string { return v.names }
 
-// Lists says whether any pod lists a tool.
+// Discovers says whether any pod lists a tool in its catalogue, and not in sessions alone.
+func (v *View) Discovers(name string) bool { return v.discovered[name] }
+
+// Lists says whether any pod lists a tool, be it in sessions alone.
 func (v *View) Lists(name string) bool {
 	_, found := slices.BinarySearch(v.names, name)
 	return found
@@ -123,8 +151,20 @@ func (v *View) Lists(name string) bool {
 // Recorded says whether the first catalogue of the judged revision is recorded.
 func (v *View) Recorded() bool { return v.first[v.Judged] != "" }
 
-// definitions are all different definitions of a tool, whichever revision lists them, by digest.
+// definitions are all different definitions of a tool, whoever lists them, by digest.
 func (v *View) definitions(name string) map[string]registry.ObservedTool {
+	out := v.discoveredDefinitions(name)
+	for _, tools := range v.sessions {
+		for _, t := range tools[name] {
+			out[t.Digest] = t
+		}
+	}
+	return out
+}
+
+// discoveredDefinitions are those that catalogues have, whichever revision lists them: what nothing but sessions list is not served
+// for being listed.
+func (v *View) discoveredDefinitions(name string) map[string]registry.ObservedTool {
 	out := map[string]registry.ObservedTool{}
 	for _, cats := range v.listings {
 		for _, cat := range cats {
@@ -134,6 +174,33 @@ func (v *View) definitions(name string) map[string]registry.ObservedTool {
 		}
 	}
 	return out
+}
+
+// InSessions are the different definitions of a tool that clients' sessions list in the judged revision, and no catalogue there has,
+// sorted by digest.
+func (v *View) InSessions(name string) []registry.ObservedTool {
+	if len(v.sessions[v.Judged][name]) == 0 {
+		return nil
+	}
+	defs, _ := v.Variants(name)
+	byDigest := map[string]registry.ObservedTool{}
+	for _, t := range v.sessions[v.Judged][name] {
+		byDigest[t.Digest] = t
+	}
+	for _, t := range defs {
+		delete(byDigest, t.Digest)
+	}
+	return sorted(byDigest)
+}
+
+// Unheard says that some pod of the judged revision has not told what it lists, so that its sessions may list what others don't.
+func (v *View) Unheard() bool { return v.unheard[v.Judged] }
+
+func sorted(byDigest map[string]registry.ObservedTool) (defs []registry.ObservedTool) {
+	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {
+		defs = append(defs, byDigest[digest])
+	}
+	return defs
 }
 
 // Variants are the different definitions of a tool in the judged revision, sorted by digest, and whether one catalogue has
@@ -146,10 +213,7 @@ func (v *View) Variants(name string) (defs []registry.ObservedTool, twice bool) 
 		}
 		twice = twice || len(cat.tools[name]) > 1
 	}
-	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {
-		defs = append(defs, byDigest[digest])
-	}
-	return defs, twice
+	return sorted(byDigest), twice
 }
 
 // Unrecorded says that a revision lists tools of which the first catalogue is not recorded yet.

@@ -30,6 +30,12 @@ func lists(revision, catalogue string, tools ...string) Listing {
 	return l
 }
 
+// inSessions adds tools that clients' sessions list in a pod, likewise.
+func inSessions(l Listing, tools ...string) Listing {
+	l.Sessions = lists("", "", tools...).Catalogue.Tools
+	return l
+}
+
 // serving is such a pod behind the Service.
 func serving(l Listing) Listing {
 	l.Serves = true
@@ -71,6 +77,11 @@ func TestView(t *testing.T) {
 			want{Judged: "r2", Names: []string{"a"}, Known: true, Recorded: true}},
 		"a pod whose revision somebody took off": {recorded("r2"), []Listing{lists("r2", "c", "a", "1"), lists("", "c", "x", "1")},
 			want{Judged: "r2", Names: []string{"a"}, Known: true, Recorded: true}},
+		"tools that sessions alone list": {recorded("r1", "r2"), []Listing{
+			inSessions(lists("r1", "c", "a", "1"), "old", "1"), serving(inSessions(lists("r2", "c", "a", "1"), "a", "2", "b", "1"))},
+			want{Judged: "r2", Names: []string{"a", "b", "old"}, Known: true, Complete: true, Recorded: true}},
+		"sessions of a pod that has told no catalogue": {recorded("r2"), []Listing{inSessions(silent, "b", "1")},
+			want{Judged: "r2", Recorded: true}},
 		"only such a pod": {recorded("r2"), []Listing{lists("", "c", "x", "1")},
 			want{Judged: "r2", Recorded: true}},
 	}
@@ -105,6 +116,35 @@ func TestVariants(t *testing.T) {
 		if !cmp.Equal(digests, want.digests) || twice != want.twice {
 			t.Errorf("%s: got %v, twice %t; want %v", name, digests, twice, want)
 		}
+	}
+}
+
+func TestWhatSessionsAloneList(t *testing.T) {
+	v := NewView(recorded("r2"), "r2", []Listing{
+		inSessions(lists("r2", "first-of-r2", "a", "1"), "a", "3", "b", "1"), inSessions(lists("r2", "d", "a", "2"), "a", "1", "a", "3", "b", "0"),
+		inSessions(lists("r1", "e", "a", "0"), "a", "9", "c", "1"),
+	})
+	for name, want := range map[string][]string{
+		"a": {"3"},      // 1 is what another replica discovers, and those of another revision do not count
+		"b": {"0", "1"}, // which no catalogue has
+		"c": nil,
+	} {
+		var digests []string
+		for _, d := range v.InSessions(name) {
+			digests = append(digests, d.Digest)
+		}
+		if !cmp.Equal(digests, want) || !v.Lists(name) || v.Discovers(name) != (name == "a") {
+			t.Errorf("%s: got %v, want %v; discovered %t", name, digests, want, v.Discovers(name))
+		}
+	}
+	if got := v.firstDigest("r2", "b"); got != "" {
+		t.Errorf("%s is pinned out of a session", got)
+	}
+	if v.Unheard() {
+		t.Error("all pods have told")
+	}
+	if v := NewView(recorded("r2"), "r2", []Listing{lists("r2", "c", "a", "1"), {Revision: "r2"}}); !v.Unheard() {
+		t.Error("a pod has not told")
 	}
 }
 

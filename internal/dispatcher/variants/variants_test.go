@@ -82,7 +82,7 @@ func TestWhatSessionsListAndDiscoveryDoesNot(t *testing.T) {
 	r.session(1, "b=0")
 	r.session(0, "twice=3") // of which nothing is served
 	r.wants("b=0", "b=2", "c=1")
-	t.Run("that discovery comes to list is told of there, and not remembered for when it stops", func(t *testing.T) {
+	t.Run("that discovery comes to list is told of there, and not remembered for when it stops", func(*testing.T) {
 		r.discovery = catalogue("a=1", "b=2")
 		r.wants("b=0", "c=1")
 		r.discovery = catalogue("a=1")

@@ -155,7 +155,8 @@ func unservable(t *mcpv1alpha1.MCPTool, revision, admitted string) (reason, mess
 // Seen says of a tool and a revision whether pods of it list the tool.
 type Seen string
 
-// What is known of that. A tool is Elsewhere that another revision lists, and Gone where it was listed once, or is not yet.
+// What is known of that. A tool is Elsewhere that another revision lists, and Gone where it was listed once, or is not yet, or in
+// sessions alone: there nobody meets it before a person admits it.
 const (
 	Here      Seen = "Here"
 	Elsewhere Seen = "Elsewhere"
@@ -169,13 +170,18 @@ func LastSeen(t *mcpv1alpha1.MCPTool, revision string) Seen {
 	switch {
 	case o == nil && len(t.Status.Pins) > 0:
 		return Elsewhere
-	case o == nil, o.Revision != "" && registered != nil && registered.Reason == mcpv1alpha1.ReasonGone:
+	case o == nil, OnlyInSessions(o), o.Revision != "" && registered != nil && registered.Reason == mcpv1alpha1.ReasonGone:
 		return Gone
 	case o.Revision == "" || o.Revision == revision:
 		return Here
 	default:
 		return Elsewhere
 	}
+}
+
+// OnlyInSessions says of what is observed of a tool that nothing but clients' sessions lists it.
+func OnlyInSessions(o *mcpv1alpha1.ObservedTool) bool {
+	return o.SessionVariants > 0 && o.SessionVariants == o.Variants
 }
 
 // Meets says whether clients of a revision can meet a tool, so that another one there can be confused with it. Where nothing is pinned

@@ -1,0 +1,181 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide_test
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
+	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/waves"
+	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/render/document"
+)
+
+// inSessions has clients' sessions list definitions that discovery does not.
+func inSessions(defs ...registry.ObservedTool) func(*decide.Pod) {
+	return func(p *decide.Pod) { p.Seen.State.Sessions.Tools = defs }
+}
+
+// variants wants so many definitions to be told, of which sessions alone list some.
+func (s *tale) variants(all, sessions int32, words string) {
+	s.t.Helper()
+	o := s.in.Tool.Status.Observed
+	if o == nil || o.Variants != all || o.SessionVariants != sessions {
+		s.t.Fatalf("observed %+v, want %d variants, %d of them in sessions", o, all, sessions)
+	}
+	if got := message(s.in.Tool.Status); !strings.Contains(got, words) || words == "" && got != "" {
+		s.t.Errorf("message %q, want %q", got, words)
+	}
+}
+
+func TestSessionsListAnotherDefinition(t *testing.T) {
+	s := newTale(t).sees("r1", pod("a", lists("c1", first)))
+	s.variants(1, 0, "")
+	told := len(s.news)
+	differs := pod("a", lists("c1", first), inSessions(wider))
+	s.sees("r1", differs).wants("True/Registered", "none", "")
+	const words = "sessions list another definition of it, v2; the change is minor: /inputSchema/properties/depth is new; calls that reach another than the admitted definition are refused"
+	s.variants(2, 1, words)
+	if got := s.news[told:]; len(got) != 1 || got[0] != "DefinitionChanged: "+words {
+		t.Errorf("news %q", got)
+	}
+	t.Run("and is told of as long as that pod is not heard of", func(*testing.T) {
+		s.sees("r1", pod("a", silent), pod("b", lists("c1", first)))
+		s.variants(2, 1, words)
+	})
+	t.Run("and several", func(*testing.T) {
+		s.sees("r1", pod("a", lists("c1", first), inSessions(wider, narrower)))
+		s.variants(3, 2, "sessions list 2 other definitions of it; calls")
+	})
+	t.Run("and none any more", func(t *testing.T) {
+		told := len(s.news)
+		s.sees("r1", pod("a", lists("c1", first))).wants("True/Registered", "none", "")
+		s.variants(1, 0, "")
+		if len(s.news) != told {
+			t.Errorf("news %q", s.news[told:])
+		}
+	})
+	t.Run("and a person admits it", func(t *testing.T) {
+		s.in.Tool.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v2"}
+		s.sees("r1", differs).wants("True/Registered", "none", "")
+		s.variants(2, 1, "sessions alone list it so, and discovery otherwise; calls that reach another")
+		s.sees("r1", pod("a", lists("c1", first))).wants("False/DefinitionChanged", "breaking", "depth is gone")
+	})
+}
+
+func TestATool(t *testing.T) {
+	alone := pod("a", lists("c1"), inSessions(first))
+	t.Run("that sessions alone list is withheld, and admitted by a pin", func(t *testing.T) {
+		s := newTale(t).sees("r1", alone)
+		s.variants(1, 1, "sessions list it and discovery does not, so that nothing admits it by itself; to admit it, set spec.pin.digest to v1")
+		s.wants("False/DefinitionChanged", "", "")
+		if len(s.in.Tool.Status.Pins) > 0 {
+			t.Errorf("pinned out of a session: %v", s.in.Tool.Status.Pins)
+		}
+		if got := document.LastSeen(s.in.Tool, "r1"); got != document.Gone {
+			t.Errorf("seen %s: nobody meets it, and another name must not be confused with it", got)
+		}
+		if decide.Abandoned(s.in, []string{"r1"}) {
+			t.Error("it is abandoned while sessions list it")
+		}
+		s.sees("r1", pod("a", silent), pod("b", lists("c1"))).wants("False/DefinitionChanged", "", "")
+		s.in.Tool.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v1"}
+		s.sees("r1", alone).wants("True/Registered", "none", "")
+		s.variants(1, 1, "sessions alone list it: discovery does not")
+		s.in.Tool.Spec.Pin = nil
+		s.sees("r1", pod("a", lists("c1"))).wants("False/Gone", "none", "")
+		if !decide.Abandoned(s.in, []string{"r1"}) {
+			t.Error("it is kept though nothing lists it any more")
+		}
+	})
+	t.Run("that sessions alone list waits for a pin with each mode that has one", func(t *testing.T) {
+		newTale(t, pinning(mcpv1alpha1.PinningStrict)).sees("r1", alone).wants("False/DefinitionChanged", "", "")
+		newTale(t, pinning(mcpv1alpha1.PinningManual)).sees("r1", alone).wants("False/NotPinned", "", "")
+		s := newTale(t, pinning(mcpv1alpha1.PinningOff)).sees("r1", pod("a", lists("c1", first), inSessions(wider)))
+		s.wants("True/Registered", "none", "")
+		s.variants(2, 1, "pinning is Off: any definition is admitted; sessions list another definition of it, v2")
+	})
+	t.Run("with a contract is not served for what sessions list, with pinning Off either", func(t *testing.T) {
+		promised := func(in *decide.ToolInput) {
+			pinning(mcpv1alpha1.PinningOff)(in)
+			in.Tool.Spec.Contract = &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
+		}
+		s := newTale(t, promised).sees("r1", alone)
+		s.wants("False/DefinitionChanged", "", "")
+		if kept := s.in.Tool.Status.ContractKept; len(kept) > 0 {
+			t.Errorf("a document would admit %v", kept)
+		}
+		s = newTale(t, promised).sees("r1", pod("a", lists("c1", first), inSessions(wider)))
+		s.wants("True/Registered", "none", "")
+		if kept := s.in.Tool.Status.ContractKept; len(kept) != 1 || kept[0] != "v1" {
+			t.Errorf("a document would admit %v", kept)
+		}
+	})
+	t.Run("that discovery stops listing, and sessions go on to list as admitted, is not gone", func(t *testing.T) {
+		s := newTale(t).sees("r1", pod("a", lists("c1", first))).sees("r1", pod("a", lists("c2"), inSessions(first)))
+		s.wants("True/Registered", "none", "")
+		s.sees("r1", pod("a", lists("c2"), inSessions(wider))).wants("False/DefinitionChanged", "minor", "depth is new")
+	})
+	t.Run("of which a session lists what can't be served", func(t *testing.T) {
+		broken := registry.ObservedTool{Name: "a", Digest: "v9", Definition: []byte(`{"name":"a"}`)}
+		newTale(t).sees("r1", pod("a", lists("c1"), inSessions(broken))).wants("False/NoInputSchema", "", "")
+		newTale(t).sees("r1", pod("a", lists("c1", first), inSessions(broken))).wants("True/Registered", "none", "")
+	})
+}
+
+func TestAServerOfWhichSessionsListSomethingElse(t *testing.T) {
+	told := func(registered metav1.ConditionStatus, variants, sessions int32) []mcpv1alpha1.MCPTool {
+		tools := registeredTools(registered)
+		tools[0].Status.Observed = &mcpv1alpha1.ObservedTool{Digest: "a1", Variants: variants, SessionVariants: sessions}
+		return tools
+	}
+	const differ = "sessions list otherwise than discovery: a"
+	for name, tc := range map[string]struct {
+		edit   func(*decide.ServerInput)
+		reason string
+		words  string
+	}{
+		"another definition": {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionTrue, 2, 1) }, "ToolsWithheld", "1 tool; " + differ},
+		"another one where any is served": {func(in *decide.ServerInput) {
+			in.Tools = told(metav1.ConditionTrue, 2, 1)
+			in.Server.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff
+		}, "Discovered", differ},
+		"the only one, which is admitted": {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionTrue, 1, 1) }, "Discovered", differ},
+		"the only one, which is not":      {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionFalse, 1, 1) }, "ToolsWithheld", differ},
+		"more than is kept": {func(in *decide.ServerInput) { in.Pods[0].Seen.State.Sessions.NotKept = 1 }, "ToolsWithheld",
+			"sessions list more definitions than are kept, which are 64"},
+		"a tool that has no MCPTool because any definition would be served": {func(in *decide.ServerInput) {
+			in.Server.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff
+			in.Pods[0].Seen.State.Sessions.Tools = []registry.ObservedTool{{Name: "b", Digest: "b1"}}
+		}, "ToolsWithheld", "otherwise than discovery: b (which nothing serves before there is an MCPTool of it)"},
+		"nothing": {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionTrue, 1, 0) }, "Discovered", "1 tool"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := decide.ServerInput{
+				Server: server(), Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: []decide.Pod{pod("a")}, Document: "d1", Tools: registered(), Upgrade: waves.Settled,
+			}
+			tc.edit(&in)
+			for _, c := range decide.Server(in).Conditions {
+				if c.Type == "Discovered" && (c.Status != metav1.ConditionTrue || c.Reason != tc.reason || !strings.Contains(c.Message, tc.words)) {
+					t.Errorf("%s/%s: %s", c.Status, c.Reason, c.Message)
+				}
+			}
+		})
+	}
+}
+
+func registeredTools(status metav1.ConditionStatus) []mcpv1alpha1.MCPTool {
+	tools := registered()
+	tools[0].Status.Conditions[0].Status = status
+	if status == metav1.ConditionFalse {
+		tools[0].Status.Conditions[0].Reason = "DefinitionChanged"
+	}
+	return tools
+}
