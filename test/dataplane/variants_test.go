@@ -38,6 +38,9 @@ func TestWhatSessionsListIsTold(t *testing.T) {
 		changing.call("change", `{}`)
 		await(t, "the tool is withheld", func() bool { return changing.call("greet", `{"name":"x"}`).refusal().Reason == "DefinitionChanged" })
 		told := d.until("it is told", func(s registry.State) bool { return names(s) == "change greet" })
+		if n := figure(t, d, `toolgate_catalogue_drift_tools{change="sessions"}`); n != 2 {
+			t.Errorf("the metric tells of %v tools", n)
+		}
 		if diff := cmp.Diff(before.Catalogue, told.Catalogue); diff != "" {
 			t.Errorf("discovery has seen something of it: %s", diff)
 		}
