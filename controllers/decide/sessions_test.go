@@ -108,7 +108,7 @@ func TestATool(t *testing.T) {
 			in.Tool.Spec.Contract = &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
 		}
 		s := newTale(t, promised).sees("r1", alone)
-		s.wants("False/DefinitionChanged", "", "")
+		s.wants("False/DefinitionChanged", "none", "")
 		if kept := s.in.Tool.Status.ContractKept; len(kept) > 0 {
 			t.Errorf("a document would admit %v", kept)
 		}
