@@ -320,7 +320,7 @@ func (w *world) runPod(server string, definitions ...string) *corev1.Pod {
 		},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: render.ContainerServer, Image: "example.com/files:1"}},
-			Volumes:    workload.StateKeyVolumes(d.Spec.Template.Spec.Volumes),
+			Volumes:    workload.NeededVolumes(d.Spec.Template.Spec.Volumes),
 		},
 	}
 	w.create(pod)
