@@ -102,7 +102,7 @@ var _ = Describe("A rollout within one revision", func() {
 		w.settle()
 		Expect(is("Available")).To(Equal("True/Available"), "it has just begun")
 		w.told()
-		w.clock.Step(decide.VolumesGrace)
+		w.clock.Step(decide.SetUpGrace)
 		w.settle()
 		named := And(ContainSubstring("1 of 1 pods serve"), ContainSubstring("Secret absent"))
 		Expect(is("Ready")).To(Equal("False/PodNotSetUp"))

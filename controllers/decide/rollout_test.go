@@ -63,7 +63,7 @@ func needs(secret string, ago time.Duration) func(*decide.Pod) {
 
 const (
 	secretNeeded = "; its volumes need Secret absent to exist"
-	waitsLong    = "pod b has waited for its volumes or network for more than 10s" + secretNeeded + "; kubectl describe pod b shows what the kubelet says"
+	waitsLong    = "pod b has waited for its volumes or network for more than 30s" + secretNeeded + "; kubectl describe pod b shows what the kubelet says"
 )
 
 func unschedulable(p *decide.Pod) {
@@ -98,8 +98,8 @@ func TestARolloutBesidePodsThatServe(t *testing.T) {
 		"its server has failed often enough":  {edits{newest(fails("Unhealthy"))}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
 		"it has taken too long":               {edits{newest(), tooLate}, "False/ProgressDeadlineExceeded", "1 of 1 pods serve; too long", map[string]string{"Ready": "False/ProgressDeadlineExceeded"}},
 		"it has taken too long, and says why": {edits{newest(fails("Unknown")), tooLate}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
-		"it waits for its volumes":            {edits{newest(needs("absent", 9*time.Second))}, "True/Available", "1 of 1 pods serve", nil},
-		"it has waited for its volumes for long": {edits{newest(needs("absent", decide.VolumesGrace))},
+		"it waits for its volumes":            {edits{newest(needs("absent", 29*time.Second))}, "True/Available", "1 of 1 pods serve", nil},
+		"it has waited for its volumes for long": {edits{newest(needs("absent", decide.SetUpGrace))},
 			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, map[string]string{"Accepted": "True/Accepted", "Ready": "False/PodNotSetUp"}},
 		"it has waited for its volumes until the deadline": {edits{newest(needs("absent", time.Hour)), tooLate},
 			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, nil},
@@ -161,8 +161,8 @@ func TestAServerThatStartsNamesWhatItsVolumesNeed(t *testing.T) {
 		next    time.Time
 	}{
 		"it begins": {ago: time.Second, want: "False/Progressing", message: "0 of 1 pods serve; pod b waits for its volumes or network" + secretNeeded,
-			next: now.Add(decide.VolumesGrace - time.Second)},
-		"it takes long":     {ago: decide.VolumesGrace, want: "False/PodNotSetUp", message: "0 of 1 pods serve; " + waitsLong},
+			next: now.Add(decide.SetUpGrace - time.Second)},
+		"it takes long":     {ago: decide.SetUpGrace, want: "False/PodNotSetUp", message: "0 of 1 pods serve; " + waitsLong},
 		"it takes too long": {ago: time.Hour, tooLate: true, want: "False/PodNotSetUp", message: "0 of 1 pods serve; " + waitsLong},
 	} {
 		t.Run(name, func(t *testing.T) {

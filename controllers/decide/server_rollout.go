@@ -130,17 +130,17 @@ func (d *ServerInput) waiting() string {
 	return "waiting for pods"
 }
 
-// setUp says what a pod that waits for its volumes or its network needs, and whether it has waited for longer than VolumesGrace. The
+// setUp says what a pod that waits for its volumes or its network needs, and whether it has waited for longer than SetUpGrace. The
 // kubelet tells of a volume that it can't mount in events alone, so all that it may wait for is named.
 func (d *ServerInput) setUp(p *Pod) (message string, long bool) {
 	since, waits := p.WaitsForVolumes()
 	if !waits {
 		return "", false
 	}
-	long = d.Now.Sub(since) >= VolumesGrace
+	long = d.Now.Sub(since) >= SetUpGrace
 	message = fmt.Sprintf("pod %s waits for its volumes or network", p.Name)
 	if long {
-		message = fmt.Sprintf("pod %s has waited for its volumes or network for more than %s", p.Name, VolumesGrace)
+		message = fmt.Sprintf("pod %s has waited for its volumes or network for more than %s", p.Name, SetUpGrace)
 	}
 	if sources := workload.VolumeSources(p.Spec.Volumes); len(sources) > 0 {
 		message += "; its volumes need " + strings.Join(sources, " and ") + " to exist"

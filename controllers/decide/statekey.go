@@ -13,8 +13,12 @@ import (
 	"toolgate.dev/toolgate/internal/render/workload"
 )
 
-// VolumesGrace is how long a pod may wait for its volumes before that is told, and before the Secret of its key may be gone.
-const VolumesGrace = 10 * time.Second
+// VolumesGrace is how long a pod may wait for its volumes before the Secret of its key may be gone, and SetUpGrace before people are told
+// that it waits: where a disk has to be attached first, a good start takes some tens of seconds.
+const (
+	VolumesGrace = 10 * time.Second
+	SetUpGrace   = 30 * time.Second
+)
 
 // maxKeyTries bounds how often a Secret is made for one pod: the last time is after it has waited for almost half a day.
 const maxKeyTries = 12
@@ -56,7 +60,7 @@ func (d *ServerInput) setUpLate(sooner func(time.Time)) {
 		if !waits {
 			continue
 		}
-		sooner(since.Add(VolumesGrace))
+		sooner(since.Add(SetUpGrace))
 		if d.Pods[i].StateKey() != "" {
 			_, next := KeyTries(since, d.Now)
 			sooner(next)
