@@ -93,7 +93,7 @@ const (
 	// ReasonPodFailed: a pod has failed for good (Evicted, NodeShutdown, OutOfcpu …), and none that serves has taken its place yet. The
 	// message is the kubelet's.
 	ReasonPodFailed = "PodFailed"
-	// ReasonPodNotSetUp (also Discovered): a pod has waited for its volumes or its network for more than half a minute. The message names the
+	// ReasonPodNotSetUp (also Discovered): a pod has waited for its volumes or its network for more than two minutes. The message names the
 	// objects that its volumes need; which of them is missing, if it is one of them, the kubelet says in an event of the pod.
 	ReasonPodNotSetUp = "PodNotSetUp"
 	// ReasonProgressDeadlineExceeded: the rollout does not get on; pods of the last good revision go on serving.

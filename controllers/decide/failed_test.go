@@ -47,16 +47,17 @@ func TestWhyAPodFailedIsToldWherePodsAreMissing(t *testing.T) {
 		want    string
 		message string
 	}{
-		"nothing failed":                 {pods: pods{comes}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
-		"the next one comes up":          {pods: pods{comes}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
-		"there is no next one":           {failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
-		"the last of several":            {failed: []*corev1.Pod{evicted("w", "r1", time.Hour), last, evicted("y", "r1", 2*time.Hour)}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
-		"the kubelet did not take it":    {failed: []*corev1.Pod{rejected}, want: "False/PodFailed", message: "0 of 2 pods serve; pod x failed: OutOfcpu"},
-		"another serves since before":    {pods: pods{pod("a", made(time.Hour)), comes}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "1 of 2 pods serve; " + why},
-		"one of another revision":        {pods: pods{comes}, failed: []*corev1.Pod{evicted("x", "r0", time.Minute)}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
-		"its place was taken long since": {pods: pods{pod("a", made(time.Minute)), comes}, failed: []*corev1.Pod{last}, want: "False/Progressing", message: "1 of 2 pods serve; waiting for pods"},
-		"as many serve as are asked for": {pods: pods{pod("a", made(time.Hour)), pod("b", made(time.Hour))}, failed: []*corev1.Pod{last}, want: "True/Available", message: "2 of 2 pods serve"},
-		"the next one finds no node":     {pods: pods{pod("b", silent, notReady, unschedulable)}, failed: []*corev1.Pod{last}, want: "False/Unschedulable", message: "0 of 2 pods serve; pod b: 0/3 nodes; before that, " + why},
+		"nothing failed":                   {pods: pods{comes}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
+		"the next one comes up":            {pods: pods{comes}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
+		"the next one comes up long after": {pods: pods{comes}, failed: []*corev1.Pod{evicted("x", "r1", time.Hour)}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
+		"there is no next one":             {failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
+		"the last of several":              {failed: []*corev1.Pod{evicted("w", "r1", time.Hour), last, evicted("y", "r1", 2*time.Hour)}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
+		"the kubelet did not take it":      {failed: []*corev1.Pod{rejected}, want: "False/PodFailed", message: "0 of 2 pods serve; pod x failed: OutOfcpu"},
+		"another serves since before":      {pods: pods{pod("a", made(time.Hour)), comes}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "1 of 2 pods serve; " + why},
+		"one of another revision":          {pods: pods{comes}, failed: []*corev1.Pod{evicted("x", "r0", time.Minute)}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
+		"its place was taken long since":   {pods: pods{pod("a", made(time.Minute)), comes}, failed: []*corev1.Pod{last}, want: "False/Progressing", message: "1 of 2 pods serve; waiting for pods"},
+		"as many serve as are asked for":   {pods: pods{pod("a", made(time.Hour)), pod("b", made(time.Hour))}, failed: []*corev1.Pod{last}, want: "True/Available", message: "2 of 2 pods serve"},
+		"the next one finds no node":       {pods: pods{pod("b", silent, notReady, unschedulable)}, failed: []*corev1.Pod{last}, want: "False/Unschedulable", message: "0 of 2 pods serve; pod b: 0/3 nodes; before that, " + why},
 		"its rollout has taken too long": {failed: []*corev1.Pod{last}, edit: says(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded", "too long"),
 			want: "False/ProgressDeadlineExceeded", message: "0 of 2 pods serve; too long; before that, " + why},
 	} {

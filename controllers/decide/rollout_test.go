@@ -63,7 +63,7 @@ func needs(secret string, ago time.Duration) func(*decide.Pod) {
 
 const (
 	secretNeeded = "; its volumes need Secret absent to exist"
-	waitsLong    = "pod b has waited for its volumes or network for more than 30s" + secretNeeded + "; kubectl describe pod b shows what the kubelet says"
+	waitsLong    = "pod b has waited for its volumes or network for more than 2m0s" + secretNeeded + "; kubectl describe pod b shows what the kubelet says"
 )
 
 func unschedulable(p *decide.Pod) {
@@ -98,16 +98,16 @@ func TestARolloutBesidePodsThatServe(t *testing.T) {
 		"its server has failed often enough":  {edits{newest(fails("Unhealthy"))}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
 		"it has taken too long":               {edits{newest(), tooLate}, "False/ProgressDeadlineExceeded", "1 of 1 pods serve; too long", map[string]string{"Ready": "False/ProgressDeadlineExceeded"}},
 		"it has taken too long, and says why": {edits{newest(fails("Unknown")), tooLate}, "False/ServerExited", "1 of 1 pods serve; pod b: exit status 1", nil},
-		"it waits for its volumes":            {edits{newest(needs("absent", 29*time.Second))}, "True/Available", "1 of 1 pods serve", nil},
+		"it waits for its volumes":            {edits{newest(needs("absent", decide.SetUpGrace-time.Second))}, "True/Available", "1 of 1 pods serve", nil},
 		"it has waited for its volumes for long": {edits{newest(needs("absent", decide.SetUpGrace))},
 			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, map[string]string{"Accepted": "True/Accepted", "Ready": "False/PodNotSetUp"}},
 		"it has waited for its volumes until the deadline": {edits{newest(needs("absent", time.Hour)), tooLate},
 			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, nil},
-		"another revision has waited for its volumes for long": {edits{newest(of("r2"), needs("absent", time.Minute)), func(in *decide.ServerInput) { in.Revision = "r2" }},
+		"another revision has waited for its volumes for long": {edits{newest(of("r2"), needs("absent", decide.SetUpGrace)), func(in *decide.ServerInput) { in.Revision = "r2" }},
 			"False/PodNotSetUp", "1 of 1 pods serve; " + waitsLong, map[string]string{"Discovered": "False/PodNotSetUp"}},
-		"a pod waits for its volumes and another for a node": {edits{newest(needs("absent", time.Minute)), newest(unschedulable)},
+		"a pod waits for its volumes and another for a node": {edits{newest(needs("absent", decide.SetUpGrace)), newest(unschedulable)},
 			"False/Unschedulable", "1 of 1 pods serve; pod b: 0/3 nodes", nil},
-		"a release's waits for its volumes": {edits{newest(needs("absent", time.Minute)), func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }},
+		"a release's waits for its volumes": {edits{newest(needs("absent", decide.SetUpGrace)), func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }},
 			"True/Available", "1 of 1 pods serve", map[string]string{"Upgraded": "False/Progressing"}},
 		"a release's waits for its volumes until the deadline": {edits{newest(needs("absent", time.Hour)), tooLate, func(in *decide.ServerInput) { in.Upgrade = waves.Upgrading }},
 			"True/Available", "1 of 1 pods serve", map[string]string{"Upgraded": "False/UpgradeFailed"}},

@@ -173,6 +173,9 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	if known && last.status == metav1.ConditionTrue && d.seenBefore() && !answered(current) {
 		return last
 	}
+	if reason, message := d.notSetUp(current); reason != "" {
+		return no(reason, message)
+	}
 	if waves.Paused(d.Deployment) {
 		return no(mcpv1alpha1.ReasonDeploymentPaused, d.paused())
 	}
@@ -213,7 +216,7 @@ func (d *ServerInput) currentProblem(pods []*Pod) (reason, message string) {
 			return reason, message
 		}
 	}
-	return d.notSetUp(pods)
+	return "", ""
 }
 
 // listed is the verdict on a catalogue that has been read.

@@ -29,7 +29,27 @@ func (d *ServerInput) failed() string {
 			return ""
 		}
 	}
+	ended := endedAt(last)
+	for _, p := range d.comingUp() {
+		if p.Revision() == d.Revision && p.CreationTimestamp.Sub(ended) > replaced {
+			return "" // it takes nobody's place: there are to be more, or it is a later rollout's
+		}
+	}
 	return fmt.Sprintf("pod %s failed%s%s", last.Name, after(": ", last.Status.Reason), after(": ", last.Status.Message))
+}
+
+// replaced is how long after a pod has failed the one that takes its place is there at the latest.
+const replaced = time.Minute
+
+// endedAt is when the last was heard of a pod that failed.
+func endedAt(p *corev1.Pod) time.Time {
+	at := p.CreationTimestamp.Time
+	for _, c := range p.Status.Conditions {
+		if c.LastTransitionTime.After(at) {
+			at = c.LastTransitionTime.Time
+		}
+	}
+	return at
 }
 
 // failedAt is when a pod that failed stopped serving, which is the time of its failure for one that did; for another one it is before.

@@ -14,10 +14,11 @@ import (
 )
 
 // VolumesGrace is how long a pod may wait for its volumes before the Secret of its key may be gone, and SetUpGrace before people are told
-// that it waits: where a disk has to be attached first, a good start takes some tens of seconds.
+// that it waits: where a disk has to be attached first a good start takes its time, and the kubelet itself complains of a mount after two
+// minutes.
 const (
 	VolumesGrace = 10 * time.Second
-	SetUpGrace   = 30 * time.Second
+	SetUpGrace   = 2 * time.Minute
 )
 
 // maxKeyTries bounds how often a Secret is made for one pod: the last time is after it has waited for almost half a day.

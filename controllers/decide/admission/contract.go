@@ -24,15 +24,16 @@ func (t Tool) contract() change.Contract {
 	return change.Contract{InputSchema: raw(c.InputSchema), OutputSchema: raw(c.OutputSchema)}
 }
 
-// contractBroken are the digests of all definitions that are listed or admitted and break the contract, sorted. One that is
-// admitted and can't be looked at counts as broken, unless it was admitted before and seen to keep this very contract.
+// contractBroken are the digests of all definitions that discovery lists or that are admitted, and break the contract, sorted. One that is
+// admitted and can't be looked at counts as broken, unless it was admitted before and seen to keep this very contract. What sessions alone
+// list is not served unless it is admitted, and must not take the room of what is.
 func (t Tool) contractBroken(last *mcpv1alpha1.MCPToolStatus, pins []mcpv1alpha1.RevisionPin) []string {
 	contract := t.contract()
 	if !t.Object.Spec.Contract.Promises() {
 		return nil
 	}
 	digests := map[string]bool{}
-	for digest := range t.View.definitions(t.Object.Spec.ToolName) {
+	for digest := range t.View.discoveredDefinitions(t.Object.Spec.ToolName) {
 		digests[digest] = true
 	}
 	for _, p := range pins {

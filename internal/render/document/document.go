@@ -98,6 +98,9 @@ func documentTool(in *Input, t *mcpv1alpha1.MCPTool, revision string, duplicate 
 	if tool.Digest == "" && render.Pinning(s) == mcpv1alpha1.PinningOff {
 		tool.Digests = kept(t)
 	}
+	if len(tool.Digests) == 1 {
+		tool.Digest, tool.Digests = tool.Digests[0], nil // as dispatchers of earlier releases read it
+	}
 	tool.Withheld, tool.Message = withheld(s, t, duplicate)
 	if tool.Withheld == "" {
 		tool.Withheld, tool.Message = unservable(t, revision, tool.Digest)
@@ -217,13 +220,14 @@ func breaksContract(t *mcpv1alpha1.MCPTool, tool *registry.Tool) bool {
 }
 
 // kept are the definitions that are known to keep the contract; none where nothing is promised. While what was written last has not been
-// judged, what was admitted before it goes on being served, as it does where definitions are pinned.
+// judged, what was admitted before it goes on being served, as it does where definitions are pinned; and what a manager from before has
+// judged, which noted the verdict alone.
 func kept(t *mcpv1alpha1.MCPTool) []string {
 	o := t.Status.Observed
 	switch {
 	case !t.Spec.Contract.Promises():
 		return nil
-	case len(t.Status.ContractKept) == 0 && t.Status.ObservedGeneration != t.Generation && o != nil &&
+	case len(t.Status.ContractKept) == 0 && o != nil && !OnlyInSessions(o) &&
 		meta.IsStatusConditionTrue(t.Status.Conditions, mcpv1alpha1.ConditionRegistered):
 		return []string{o.Digest}
 	default:

@@ -188,7 +188,7 @@ func TestWhereNothingIsPinnedAContractIsHeldByTheDocument(t *testing.T) {
 		},
 		"some keep it, and another breaks it": {
 			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractKept: []string{"d1"}, ContractBroken: []string{"d2"}}},
-			want: registry.Tool{Digests: []string{"d1"}},
+			want: registry.Tool{Digest: "d1"},
 		},
 		"none keeps it": {
 			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise}, Status: mcpv1alpha1.MCPToolStatus{ContractBroken: []string{"d2"}}},
@@ -201,11 +201,21 @@ func TestWhereNothingIsPinnedAContractIsHeldByTheDocument(t *testing.T) {
 		"it was written just now, of a tool that is served": {
 			tool: mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
 				Status: mcpv1alpha1.MCPToolStatus{ObservedGeneration: 1, Observed: &mcpv1alpha1.ObservedTool{Digest: "d1"}, Conditions: registered}},
-			want: registry.Tool{Digests: []string{"d1"}},
+			want: registry.Tool{Digest: "d1"},
 		},
-		"it has been judged, and nothing is known to keep it": {
+		"a manager from before has judged it, and noted that alone": {
 			tool: mcpv1alpha1.MCPTool{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
 				Status: mcpv1alpha1.MCPToolStatus{ObservedGeneration: 2, Observed: &mcpv1alpha1.ObservedTool{Digest: "d1"}, Conditions: registered}},
+			want: registry.Tool{Digest: "d1"},
+		},
+		"it has been judged, and nothing is known to keep it": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
+				Status: mcpv1alpha1.MCPToolStatus{Observed: &mcpv1alpha1.ObservedTool{Digest: "d1"}, Conditions: []metav1.Condition{{Type: "Registered", Status: metav1.ConditionFalse, Reason: "Gone"}}}},
+			want: registry.Tool{Withheld: "NotDiscovered"},
+		},
+		"sessions alone list it": {
+			tool: mcpv1alpha1.MCPTool{Spec: mcpv1alpha1.MCPToolSpec{Contract: promise},
+				Status: mcpv1alpha1.MCPToolStatus{Observed: &mcpv1alpha1.ObservedTool{Digest: "d1", Variants: 1, SessionVariants: 1}, Conditions: registered}},
 			want: registry.Tool{Withheld: "NotDiscovered"},
 		},
 		"a person has pinned one": {
