@@ -70,7 +70,7 @@ var _ = Describe("What sessions list and discovery does not", func() {
 		pod = w.listing("", readFile)
 		inSessions(further)
 		t := w.getTool("files.remove")
-		Expect(w.registered("files.remove")).To(Equal("False/DefinitionChanged"))
+		Expect(w.registered("files.remove")).To(Equal("False/NotListed"))
 		Expect(message(t.Status.Conditions, "Registered")).To(Equal(
 			"sessions list it and discovery does not, so that nothing admits it by itself; to admit it, set spec.pin.digest to " + digestOf(further)))
 		Expect(t.Status.Pins).To(BeEmpty())

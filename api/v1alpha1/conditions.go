@@ -200,7 +200,7 @@ const (
 	// ReasonGone: the server, or the tool on it, is no longer there; what people wrote in the spec is kept.
 	ReasonGone = "Gone"
 	// ReasonNotListed: declared by a person, and the server has not listed it so far; or another revision lists it than the one by
-	// which tools are told of now.
+	// which tools are told of now; or sessions alone list it, and nothing admits it: the message has the digest that would.
 	ReasonNotListed = "NotListed"
 	// ReasonNotDiscovered: the server's catalogue has not been read yet.
 	ReasonNotDiscovered = "NotDiscovered"

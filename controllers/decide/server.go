@@ -374,8 +374,8 @@ func (d *ServerInput) objects() map[string]*mcpv1alpha1.MCPTool {
 	return objects
 }
 
-// Gone says whether a tool is known not to be on its server: not any more, or not so far.
+// Gone says whether a tool is known not to be on its server: not any more, or not so far. What sessions alone list is there.
 func Gone(t *mcpv1alpha1.MCPTool) bool {
 	c := meta.FindStatusCondition(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
-	return c != nil && (c.Reason == mcpv1alpha1.ReasonGone || c.Reason == mcpv1alpha1.ReasonNotListed)
+	return c != nil && (c.Reason == mcpv1alpha1.ReasonGone || c.Reason == mcpv1alpha1.ReasonNotListed && t.Status.Observed == nil)
 }

@@ -13,6 +13,7 @@ import (
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/controllers/decide"
+	"toolgate.dev/toolgate/controllers/decide/admission"
 	"toolgate.dev/toolgate/controllers/waves"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/render/document"
@@ -75,7 +76,7 @@ func TestATool(t *testing.T) {
 	t.Run("that sessions alone list is withheld, and admitted by a pin", func(t *testing.T) {
 		s := newTale(t).sees("r1", alone)
 		s.variants(1, 1, "sessions list it and discovery does not, so that nothing admits it by itself; to admit it, set spec.pin.digest to v1")
-		s.wants("False/DefinitionChanged", "", "")
+		s.wants("False/NotListed", "", "")
 		if len(s.in.Tool.Status.Pins) > 0 {
 			t.Errorf("pinned out of a session: %v", s.in.Tool.Status.Pins)
 		}
@@ -85,7 +86,7 @@ func TestATool(t *testing.T) {
 		if decide.Abandoned(s.in, []string{"r1"}) {
 			t.Error("it is abandoned while sessions list it")
 		}
-		s.sees("r1", pod("a", silent), pod("b", lists("c1"))).wants("False/DefinitionChanged", "", "")
+		s.sees("r1", pod("a", silent), pod("b", lists("c1"))).wants("False/NotListed", "", "")
 		s.in.Tool.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v1"}
 		s.sees("r1", alone).wants("True/Registered", "none", "")
 		s.variants(1, 1, "sessions alone list it: discovery does not")
@@ -96,8 +97,8 @@ func TestATool(t *testing.T) {
 		}
 	})
 	t.Run("that sessions alone list waits for a pin with each mode that has one", func(t *testing.T) {
-		newTale(t, pinning(mcpv1alpha1.PinningStrict)).sees("r1", alone).wants("False/DefinitionChanged", "", "")
-		newTale(t, pinning(mcpv1alpha1.PinningManual)).sees("r1", alone).wants("False/NotPinned", "", "")
+		newTale(t, pinning(mcpv1alpha1.PinningStrict)).sees("r1", alone).wants("False/NotListed", "", "")
+		newTale(t, pinning(mcpv1alpha1.PinningManual)).sees("r1", alone).wants("False/NotListed", "", "")
 		s := newTale(t, pinning(mcpv1alpha1.PinningOff)).sees("r1", pod("a", lists("c1", first), inSessions(wider)))
 		s.wants("True/Registered", "none", "")
 		s.variants(2, 1, "pinning is Off: any definition is admitted; sessions list another definition of it, v2")
@@ -125,9 +126,33 @@ func TestATool(t *testing.T) {
 	})
 	t.Run("of which a session lists what can't be served", func(t *testing.T) {
 		broken := registry.ObservedTool{Name: "a", Digest: "v9", Definition: []byte(`{"name":"a"}`)}
-		newTale(t).sees("r1", pod("a", lists("c1"), inSessions(broken))).wants("False/NoInputSchema", "", "")
+		newTale(t).sees("r1", pod("a", lists("c1"), inSessions(broken))).wants("False/NotListed", "", "")
+		newTale(t, pinning(mcpv1alpha1.PinningOff)).sees("r1", pod("a", lists("c1"), inSessions(broken))).wants("False/NoInputSchema", "none", "")
 		newTale(t).sees("r1", pod("a", lists("c1", first), inSessions(broken))).wants("True/Registered", "none", "")
 	})
+}
+
+// What is held against no other name must not count as told apart from all of them, whatever else is wrong with it.
+func TestWhatSessionsAloneListIsNotToldApart(t *testing.T) {
+	broken := registry.ObservedTool{Name: "a", Digest: "v9", Definition: []byte(`{"name":"a"}`)}
+	promised := func(in *decide.ToolInput) {
+		in.Tool.Spec.Contract = &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object","properties":{"other":{"type":"string"}},"required":["other"]}`)}}
+	}
+	nothing := func(*decide.ToolInput) {}
+	for _, mode := range []mcpv1alpha1.Pinning{mcpv1alpha1.PinningPerRevision, mcpv1alpha1.PinningStrict, mcpv1alpha1.PinningManual, mcpv1alpha1.PinningOff} {
+		for _, def := range []registry.ObservedTool{first, broken} {
+			for _, edit := range []func(*decide.ToolInput){nothing, promised} {
+				s := newTale(t, pinning(mode), edit).sees("r1", pod("a", lists("c1"), inSessions(def)))
+				compared := admission.Tool{Object: s.in.Tool, Server: s.in.Server, View: s.in.View}.Met()
+				if reason := conditions(s.in.Tool.Status.Conditions)["Registered"]; compared != (mode == mcpv1alpha1.PinningOff) || compared == (reason == "False/NotListed") {
+					t.Errorf("pinning %s: %s is %s, and held against others: %t", mode, def.Digest, reason, compared)
+				}
+				if decide.Gone(s.in.Tool) {
+					t.Errorf("pinning %s: %s is called gone", mode, def.Digest)
+				}
+			}
+		}
+	}
 }
 
 func TestAServerOfWhichSessionsListSomethingElse(t *testing.T) {

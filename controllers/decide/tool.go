@@ -122,11 +122,8 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 	case chosen == nil:
 		return d.unlisted(list)
 	}
-	if reason, message := d.Definitions.invalid(chosen); reason != "" {
-		return no(reason, message)
-	}
-	if text := d.definitions().ContractText(chosen); text != "" {
-		return no(mcpv1alpha1.ReasonContractBroken, text)
+	if v, bad := d.faulty(chosen, now); bad {
+		return v
 	}
 	v := d.admission(chosen, now)
 	if int(now.Observed.SessionVariants) > len(d.View.InSessions(t.Spec.ToolName)) {
@@ -136,6 +133,28 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 		}
 	}
 	return v
+}
+
+// faulty is the verdict on a definition that could not be served if it were admitted.
+func (d *ToolInput) faulty(chosen *registry.ObservedTool, now *mcpv1alpha1.MCPToolStatus) (v verdict, bad bool) {
+	reason, message := d.Definitions.invalid(chosen)
+	if reason == "" {
+		if message = d.definitions().ContractText(chosen); message == "" {
+			return verdict{}, false
+		}
+		reason = mcpv1alpha1.ReasonContractBroken
+	}
+	if d.unmet(now) {
+		return no(mcpv1alpha1.ReasonNotListed, "sessions list it and discovery does not; "+message), true
+	}
+	return no(reason, message), true
+}
+
+// unmet says of a tool that sessions alone list that nothing admits it, so that its name is held against no other (admission.Tool.Met).
+// No reason may say of it that it was told apart from others (internal/loosening): NotListed does not.
+func (d *ToolInput) unmet(now *mcpv1alpha1.MCPToolStatus) bool {
+	t := d.definitions()
+	return t.Alone() && t.Admitted(now.Pins) == "" && render.Pinning(d.Server) != mcpv1alpha1.PinningOff
 }
 
 // unlisted is the verdict on a tool that no pod lists by which it is judged.
@@ -184,6 +203,8 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 	case admitted != "":
 		return no(mcpv1alpha1.ReasonDefinitionChanged, fmt.Sprintf(
 			"the definition is %s, admitted is %s%s%s", chosen.Digest, admitted, told(now.Change), wayOut))
+	case d.unmet(now):
+		return no(mcpv1alpha1.ReasonNotListed, "sessions list it and discovery does not, so that nothing admits it by itself"+told(now.Change)+wayOut)
 	case pinning == mcpv1alpha1.PinningManual:
 		return no(mcpv1alpha1.ReasonNotPinned, "spec.discovery.pinning is Manual"+told(now.Change)+wayOut)
 	case !d.View.Recorded():
@@ -218,8 +239,6 @@ func within(c *mcpv1alpha1.Contract) string {
 func (d *ToolInput) unpinned(pinning mcpv1alpha1.Pinning, rest string) string {
 	strict, late := pinning == mcpv1alpha1.PinningStrict, d.definitions().Late()
 	switch {
-	case d.definitions().Alone():
-		return "sessions list it and discovery does not, so that nothing admits it by itself" + rest
 	case strict && late:
 		return "the server lists it, but did not in the first catalogue of its first revision, and spec.discovery.pinning is Strict" + rest
 	case strict:

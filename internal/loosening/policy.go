@@ -77,7 +77,8 @@ func variable(name, expression string) *admissionregistrationv1ac.VariableApplyC
 
 // toldApart are the reasons of Registered that a tool has once its name was held against all others, and is none that a person
 // must declare. A person's word about a name with a capital needs no verb then. Where nobody knows, it could be the second one
-// of two that are confused, of which only the one without capitals is declared beforehand without the verb.
+// of two that are confused, of which only the one without capitals is declared beforehand without the verb. What sessions alone list is
+// held against nothing before it is admitted, and is NotListed until then, whatever else is wrong with it.
 var toldApart = []string{
 	mcpv1alpha1.ReasonRegistered, mcpv1alpha1.ReasonNoInputSchema, mcpv1alpha1.ReasonInvalidSchema,
 	mcpv1alpha1.ReasonContractBroken, mcpv1alpha1.ReasonDefinitionChanged, mcpv1alpha1.ReasonNotPinned,
