@@ -43,6 +43,9 @@ func (p *Pod) Serves() bool {
 // state only for a moment after the manager has started.
 func (p *Pod) Unheard() bool { return p.Seen.State == nil && p.Seen.Err == "" }
 
+// untold says that the pod has not been asked, and can be: one without an address has no dispatcher that could answer.
+func (p *Pod) untold() bool { return p.Unheard() && (p.Serves() || p.Status.PodIP != "") }
+
 // catalogue is what the pod's server listed; nil where that is not known.
 func (p *Pod) catalogue() *registry.Catalogue {
 	if p.Seen.State == nil {
@@ -206,7 +209,8 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Pod) *admission.Vi
 	listings := make([]admission.Listing, 0, len(pods))
 	for i := range pods {
 		listings = append(listings, admission.Listing{
-			Revision: pods[i].Revision(), Catalogue: pods[i].catalogue(), Sessions: pods[i].sessions().Tools, Serves: pods[i].Serves(),
+			Revision: pods[i].Revision(), Catalogue: pods[i].catalogue(), Sessions: pods[i].sessions().Tools,
+			Serves: pods[i].Serves(), Unheard: pods[i].untold(),
 		})
 	}
 	return admission.NewView(s, current, listings)

@@ -163,7 +163,7 @@ func (d *ServerInput) discovered(list []metav1.Condition) verdict {
 	}
 	for _, p := range current {
 		if cat := p.catalogue(); cat != nil {
-			return d.withSessions(d.listed(cat), current)
+			return d.withSessions(d.listed(cat), current, list)
 		}
 	}
 	if reason, message := d.currentProblem(current); reason != "" {

@@ -17,9 +17,17 @@ import (
 )
 
 // withSessions adds to the verdict on a catalogue what clients' sessions list beside it.
-func (d *ServerInput) withSessions(v verdict, pods []*Pod) verdict {
+func (d *ServerInput) withSessions(v verdict, pods []*Pod, list []metav1.Condition) verdict {
+	if v.status != metav1.ConditionTrue {
+		return v
+	}
+	last, known := previous(list, mcpv1alpha1.ConditionDiscovered)
+	if known && last.reason == mcpv1alpha1.ReasonToolsWithheld && firstOf(pods, (*Pod).untold) != nil {
+		// It may have been told of a pod that this manager has not heard of yet.
+		return last
+	}
 	names, crowded := d.inSessions(pods)
-	if v.status != metav1.ConditionTrue || len(names) == 0 && !crowded {
+	if len(names) == 0 && !crowded {
 		return v
 	}
 	if len(names) > 0 {

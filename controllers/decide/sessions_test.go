@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -152,6 +153,72 @@ func TestWhatSessionsAloneListIsNotToldApart(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestWhatAPodThatHasNotBeenAskedMayList(t *testing.T) {
+	differs := pod("a", lists("c1", first), inSessions(wider))
+	pending := func(p *decide.Pod) { silent(p); notReady(p) }
+	hasAddress := func(p *decide.Pod) { p.Status.PodIP = "10.0.0.2" }
+	for name, tc := range map[string]struct {
+		pod      decide.Pod
+		sessions int32
+	}{
+		"it serves":                        {pod("b", silent), 1},
+		"it has an address":                {pod("b", pending, hasAddress), 1},
+		"it has none":                      {pod("b", pending), 0},
+		"it has been asked":                {pod("b", pending, hasAddress, func(p *decide.Pod) { p.Seen.Err = "no answer in time" }), 0},
+		"it answers and has no catalogue":  {pod("b", func(p *decide.Pod) { p.Seen.State.Catalogue = nil }), 0},
+		"it is of another revision":        {pod("b", silent, of("r2"), notReady, hasAddress), 0},
+		"it lists what the others list":    {pod("b", lists("c1", first)), 0},
+		"it lists what they have not told": {pod("b", lists("c1", first), inSessions(wider)), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTale(t).sees("r1", differs).sees("r1", pod("a", lists("c1", first)), tc.pod)
+			if got := s.in.Tool.Status.Observed.SessionVariants; got != tc.sessions {
+				t.Errorf("%d in sessions, want %d: %s", got, tc.sessions, message(s.in.Tool.Status))
+			}
+		})
+	}
+	t.Run("is nothing that was told of another revision", func(t *testing.T) {
+		s := newTale(t).records("r1=c1", "r2=c1").sees("r1", differs)
+		s.sees("r2", pod("a", lists("c1", first), of("r2")), pod("b", silent, of("r2")))
+		s.variants(1, 0, "")
+	})
+	t.Run("is no tool that sessions of another revision alone listed", func(t *testing.T) {
+		s := newTale(t).records("r1=c1", "r2=c1").sees("r1", pod("a", lists("c1"), inSessions(first)))
+		s.sees("r2", pod("a", lists("c1"), of("r2")), pod("b", silent, of("r2"))).wants("False/Gone", "", "")
+	})
+}
+
+// A manager that has just been started tells what was told, until it has heard of all pods.
+func TestADiscoveredServerBeforeAllPodsAreHeardOf(t *testing.T) {
+	crowded := pod("b", func(p *decide.Pod) { p.Seen.State.Sessions.NotKept = 1 })
+	look := func(s *mcpv1alpha1.MCPServer, pods ...decide.Pod) string {
+		s.Status = decide.Server(decide.ServerInput{
+			Server: s, Now: now, Revision: "r1", Deployment: &appsv1.Deployment{}, Pods: pods, Document: "d1", Tools: registered(), Upgrade: waves.Settled,
+		})
+		c := meta.FindStatusCondition(s.Status.Conditions, "Discovered")
+		return c.Reason + ": " + c.Message
+	}
+	s := server()
+	told := look(s, pod("a"), crowded)
+	if !strings.HasPrefix(told, "ToolsWithheld: ") {
+		t.Fatal(told)
+	}
+	for _, unheard := range []decide.Pod{pod("b", silent), pod("b", silent, notReady, func(p *decide.Pod) { p.Status.PodIP = "10.0.0.2" })} {
+		if got := look(s, pod("a"), unheard); got != told {
+			t.Errorf("%q, want %q", got, told)
+		}
+	}
+	for _, heard := range []decide.Pod{pod("b"), pod("b", silent, notReady)} {
+		if got := look(s.DeepCopy(), pod("a"), heard); got != "Discovered: 1 tool" {
+			t.Error(got)
+		}
+	}
+	fresh := server()
+	if got := look(fresh, pod("a"), pod("b", silent)); got != "Discovered: 1 tool" {
+		t.Errorf("nothing was told before: %s", got)
 	}
 }
 

@@ -161,7 +161,7 @@ func (d *ToolInput) unmet(now *mcpv1alpha1.MCPToolStatus) bool {
 func (d *ToolInput) unlisted(list []metav1.Condition) verdict {
 	o := d.Tool.Status.Observed
 	switch {
-	case o != nil && document.OnlyInSessions(o) && d.View.Unheard():
+	case o != nil && document.OnlyInSessions(o) && d.definitions().Untold(o):
 		return d.unread(list)
 	case o != nil:
 		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")

@@ -20,6 +20,11 @@ func (t Tool) Alone() bool {
 	return len(defs) == 0 && len(t.View.InSessions(t.Object.Spec.ToolName)) > 0
 }
 
+// Untold says that what a status shows may be what a pod lists which has not been asked yet. What another revision listed is not.
+func (t Tool) Untold(shown *mcpv1alpha1.ObservedTool) bool {
+	return shown != nil && shown.Revision == t.View.Judged && t.View.unheard[t.View.Judged]
+}
+
 // Others says who lists other definitions than the chosen one, which it is judged by; "" for nobody.
 func (t Tool) Others(chosen *registry.ObservedTool) string {
 	name := t.Object.Spec.ToolName

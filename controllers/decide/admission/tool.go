@@ -28,7 +28,7 @@ func (t Tool) Observe(status *mcpv1alpha1.MCPToolStatus) (chosen *registry.Obser
 	status.ContractKept = t.contractKept(&last)
 	chosen, listed, inSessions := t.choose(status.Pins, status.ContractKept)
 	if chosen != nil {
-		if last.Observed != nil && t.View.Unheard() {
+		if t.Untold(last.Observed) {
 			// A manager that has just started may know no better than the status.
 			inSessions = max(inSessions, int(last.Observed.SessionVariants))
 		}

@@ -28,7 +28,7 @@ type View struct {
 	kept Firsts
 	// founding is the revision whose catalogue was recorded first of all.
 	founding string
-	// unread says that some pod has not told its catalogue, and unheard of which revisions.
+	// unread says that some pod has not told its catalogue, and unheard of which revisions one could have and has not been asked.
 	unread  bool
 	unheard map[string]bool
 }
@@ -56,6 +56,8 @@ type Listing struct {
 	Catalogue *registry.Catalogue
 	// Sessions are definitions that clients' sessions list there and the catalogue does not have. Nothing is pinned out of them.
 	Sessions []registry.ObservedTool
+	// Unheard says that the pod has not been asked yet, and could tell.
+	Unheard bool
 	// Serves says that calls reach the pod.
 	Serves bool
 }
@@ -78,7 +80,8 @@ func NewView(s *mcpv1alpha1.MCPServer, current string, pods []Listing) *View {
 			serves[pod.Revision] = true
 		}
 		if pod.Catalogue == nil || pod.Revision == "" {
-			v.unread, v.unheard[pod.Revision] = true, true
+			v.unread = true
+			v.unheard[pod.Revision] = v.unheard[pod.Revision] || pod.Unheard
 			continue
 		}
 		v.add(pod)
@@ -192,9 +195,6 @@ func (v *View) InSessions(name string) []registry.ObservedTool {
 	}
 	return sorted(byDigest)
 }
-
-// Unheard says that some pod of the judged revision has not told what it lists, so that its sessions may list what others don't.
-func (v *View) Unheard() bool { return v.unheard[v.Judged] }
 
 func sorted(byDigest map[string]registry.ObservedTool) (defs []registry.ObservedTool) {
 	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {

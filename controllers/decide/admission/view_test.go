@@ -140,11 +140,27 @@ func TestWhatSessionsAloneList(t *testing.T) {
 	if got := v.firstDigest("r2", "b"); got != "" {
 		t.Errorf("%s is pinned out of a session", got)
 	}
-	if v.Unheard() {
-		t.Error("all pods have told")
-	}
-	if v := NewView(recorded("r2"), "r2", []Listing{lists("r2", "c", "a", "1"), {Revision: "r2"}}); !v.Unheard() {
-		t.Error("a pod has not told")
+}
+
+func TestWhatMayNotHaveBeenTold(t *testing.T) {
+	told := lists("r2", "c", "a", "1")
+	for name, tc := range map[string]struct {
+		pods []Listing
+		of   string
+		want bool
+	}{
+		"all pods have told":                      {[]Listing{told}, "r2", false},
+		"a pod has not been asked":                {[]Listing{told, {Revision: "r2", Unheard: true}, {Revision: "r2"}}, "r2", true},
+		"which tells nothing of another revision": {[]Listing{told, {Revision: "r2", Unheard: true}}, "r1", false},
+		"a pod that could not tell":               {[]Listing{told, {Revision: "r2"}}, "r2", false},
+		"a pod of another revision":               {[]Listing{told, {Revision: "r1", Unheard: true}}, "r2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := Tool{View: NewView(recorded("r2"), "r2", tc.pods)}
+			if got := tool.Untold(&mcpv1alpha1.ObservedTool{Revision: tc.of}); got != tc.want || tool.Untold(nil) {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
 	}
 }
 
