@@ -64,7 +64,7 @@ func TestSessionsListAnotherDefinition(t *testing.T) {
 			t.Errorf("news %q", s.news[told:])
 		}
 	})
-	t.Run("and a person admits it", func(t *testing.T) {
+	t.Run("and a person admits it", func(*testing.T) {
 		s.in.Tool.Spec.Pin = &mcpv1alpha1.Pin{Digest: "v2"}
 		s.sees("r1", differs).wants("True/Registered", "none", "")
 		s.variants(2, 1, "sessions alone list it so, and discovery otherwise; calls that reach another")
