@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mcpv1alpha1 "toolgate.dev/toolgate/api/v1alpha1"
 	"toolgate.dev/toolgate/internal/registry"
@@ -159,6 +160,23 @@ var _ = Describe("The health of an MCPServer", func() {
 		next := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
 		w.settleEnforced(next)
 		Expect(condition(w.getServer("files").Status.Conditions, "Ready")).To(Equal("True/Ready"))
+	})
+
+	It("tells of no pod that is deleted and whose containers have ended meanwhile", func() {
+		pod := ready("files")
+		held := pod.DeepCopy()
+		held.Finalizers = []string{"example.com/held"}
+		Expect(kubectl.Patch(w.ctx, held, client.MergeFrom(pod))).To(Succeed())
+		Expect(kubectl.Delete(w.ctx, held)).To(Succeed())
+		DeferCleanup(func() {
+			gone := held.DeepCopy()
+			gone.Finalizers = nil
+			Expect(kubectl.Patch(w.ctx, gone, client.MergeFrom(held))).To(Succeed())
+		})
+		w.podStatus(pod, false, func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed })
+		w.settle()
+		Expect(condition(w.getServer("files").Status.Conditions, "Available")).To(Equal("False/Progressing"))
+		Expect(w.eventsSoFar()).NotTo(ContainSubstring("PodFailed"))
 	})
 
 	It("has a name at every length that a Service can have", func() {

@@ -18,7 +18,10 @@ func TestWhichDefinitionsAreKnownToKeepTheContract(t *testing.T) {
 	broken := narrower
 	broken.Digest = "v0"
 	promise := func(schema string) func(*tale) {
-		return func(s *tale) { promising(schema, "")(&s.in) }
+		return func(s *tale) {
+			promising(schema, "")(&s.in)
+			s.in.Tool.Generation++
+		}
 	}
 	sees := func(pods ...decide.Pod) func(*tale) {
 		return func(s *tale) { s.sees("r1", pods...) }
@@ -40,8 +43,10 @@ func TestWhichDefinitionsAreKnownToKeepTheContract(t *testing.T) {
 		"not all have told it":                    {steps{sees(pod("a", lists("c1", first)), pod("b", lists("c2", wider))), sees(pod("a", silent), pod("b", lists("c2", wider)))}, []string{"v1", "v2"}, "True/Registered"},
 		"it is not listed for now":                {steps{sees(pod("a", lists("c1", first))), sees(pod("a", lists("c2")))}, []string{"v1"}, "False/Gone"},
 		"what is shown, where nobody has told":    {steps{func(s *tale) { s.in.Tool.Spec.Contract = nil }, sees(pod("a", lists("c1", first))), promise(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`), sees(pod("a", silent))}, []string{"v1"}, "True/Registered"},
-		"another contract, where nobody has told": {steps{sees(pod("a", lists("c1", first))), promise(`{"type":"object"}`), sees(pod("a", silent))}, nil, "True/Registered"},
-		"a contract that is no schema":            {steps{promise(`{"type":7}`), sees(pod("a", lists("c1", first)))}, nil, "False/ContractBroken"},
+		"another contract, where nobody has told": {steps{sees(pod("a", lists("c1", first))), promise(`{"type":"object"}`), sees(pod("a", silent))}, nil, "False/ContractBroken"},
+		"another one and the first again, where nobody has told": {steps{sees(pod("a", lists("c1", first))), promise(`{"type":"object"}`), sees(pod("a", silent)),
+			promise(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`), sees(pod("a", silent))}, []string{"v1"}, "True/Registered"},
+		"a contract that is no schema": {steps{promise(`{"type":7}`), sees(pod("a", lists("c1", first)))}, nil, "False/ContractBroken"},
 		"a contract that promises no schema": {steps{func(s *tale) { s.in.Tool.Spec.Contract = &mcpv1alpha1.Contract{Version: "1.0.0"} },
 			sees(pod("a", lists("c1", first)))}, nil, "True/Registered"},
 	} {
@@ -49,7 +54,6 @@ func TestWhichDefinitionsAreKnownToKeepTheContract(t *testing.T) {
 			s := newTale(t, pinning(mcpv1alpha1.PinningOff), promising(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`, ""))
 			for _, then := range tc.then {
 				then(s)
-				s.in.Tool.Status.ObservedGeneration = s.in.Tool.Generation
 			}
 			status := s.in.Tool.Status
 			if diff := cmp.Diff(tc.want, status.ContractKept); diff != "" {
@@ -59,6 +63,30 @@ func TestWhichDefinitionsAreKnownToKeepTheContract(t *testing.T) {
 				t.Errorf("Registered is %s, want %s: %s", got, tc.registered, message(status))
 			}
 		})
+	}
+}
+
+// TestAContractThatIsChangedWhereNobodyHasTold is held against what is shown: what the document withholds is not called registered, nor
+// the other way round.
+func TestAContractThatIsChangedWhereNobodyHasTold(t *testing.T) {
+	const keeps, breaks = `{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`, `{"type":"object"}`
+	for _, mode := range []mcpv1alpha1.Pinning{mcpv1alpha1.PinningPerRevision, mcpv1alpha1.PinningStrict, mcpv1alpha1.PinningOff} {
+		s := newTale(t, pinning(mode), promising(keeps, "")).sees("r1", pod("a", lists("c1", first)))
+		for _, step := range []struct{ contract, want string }{
+			{keeps, "True/Registered"}, {breaks, "False/ContractBroken"}, {breaks, "False/ContractBroken"}, {keeps, "True/Registered"}, {"", "True/Registered"}, {breaks, "False/ContractBroken"}, {"", "True/Registered"},
+		} {
+			s.in.Tool.Spec.Contract = nil
+			if step.contract != "" {
+				promising(step.contract, "")(&s.in)
+			}
+			s.in.Tool.Generation++
+			for range 2 {
+				s.sees("r1", pod("a", silent))
+				if got := conditions(s.in.Tool.Status.Conditions)["Registered"]; got != step.want {
+					t.Errorf("pinning %s, contract %s: Registered is %s, want %s: %s", mode, step.contract, got, step.want, message(s.in.Tool.Status))
+				}
+			}
+		}
 	}
 }
 

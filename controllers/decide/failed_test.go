@@ -33,6 +33,18 @@ func made(ago time.Duration) func(*decide.Pod) {
 	return func(p *decide.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-ago)) }
 }
 
+// stoppedServing has a pod stop being ready so long after it was initialized; never having been ready is to have stopped at once.
+func stoppedServing(after time.Duration) func(*decide.Pod) {
+	return func(p *decide.Pod) {
+		for i := range p.Status.Conditions {
+			if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady {
+				c.LastTransitionTime = metav1.NewTime(p.CreationTimestamp.Add(after))
+			}
+		}
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: p.CreationTimestamp})
+	}
+}
+
 func TestWhyAPodFailedIsToldWherePodsAreMissing(t *testing.T) {
 	const why = `pod x failed: Evicted: Usage of EmptyDir volume "tmp" exceeds the limit "1Gi".`
 	last := evicted("x", "r1", time.Minute)
@@ -54,6 +66,9 @@ func TestWhyAPodFailedIsToldWherePodsAreMissing(t *testing.T) {
 		"the last of several":              {failed: []*corev1.Pod{evicted("w", "r1", time.Hour), last, evicted("y", "r1", 2*time.Hour)}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
 		"the kubelet did not take it":      {failed: []*corev1.Pod{rejected}, want: "False/PodFailed", message: "0 of 2 pods serve; pod x failed: OutOfcpu"},
 		"another serves since before":      {pods: pods{pod("a", made(time.Hour)), comes}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "1 of 2 pods serve; " + why},
+		"the next one has served":          {pods: pods{pod("b", silent, notReady, made(time.Minute), stoppedServing(time.Second))}, failed: []*corev1.Pod{last}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
+		"the next one is initialized":      {pods: pods{pod("b", silent, notReady, made(time.Minute), stoppedServing(0))}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
+		"one before it has served":         {pods: pods{pod("b", silent, notReady, made(time.Hour), stoppedServing(time.Second))}, failed: []*corev1.Pod{last}, want: "False/PodFailed", message: "0 of 2 pods serve; " + why},
 		"one of another revision":          {pods: pods{comes}, failed: []*corev1.Pod{evicted("x", "r0", time.Minute)}, want: "False/Progressing", message: "0 of 2 pods serve; waiting for pods"},
 		"its place was taken long since":   {pods: pods{pod("a", made(time.Minute)), comes}, failed: []*corev1.Pod{last}, want: "False/Progressing", message: "1 of 2 pods serve; waiting for pods"},
 		"as many serve as are asked for":   {pods: pods{pod("a", made(time.Hour)), pod("b", made(time.Hour))}, failed: []*corev1.Pod{last}, want: "True/Available", message: "2 of 2 pods serve"},

@@ -13,7 +13,8 @@ import (
 )
 
 // failed says of the pod of the spec's revision that failed last why it did; "" where there is none, or its place has been taken: a pod
-// serves that was made since. The cluster keeps pods that failed for days, and what is missing now may have nothing to do with them.
+// serves, or has served, that was made since. The cluster keeps pods that failed for days, and what is missing now may have nothing to do
+// with them.
 func (d *ServerInput) failed() string {
 	var last *corev1.Pod
 	for _, p := range d.Failed {
@@ -31,8 +32,14 @@ func (d *ServerInput) failed() string {
 	}
 	ended := endedAt(last)
 	for _, p := range d.comingUp() {
-		if p.Revision() == d.Revision && p.CreationTimestamp.Sub(ended) > replaced {
+		if p.Revision() != d.Revision {
+			continue
+		}
+		if p.CreationTimestamp.Sub(ended) > replaced {
 			return "" // it takes nobody's place: there are to be more, or it is a later rollout's
+		}
+		if !p.CreationTimestamp.Time.Before(failedAt(last)) && hasServed(p) {
+			return "" // what keeps it from serving now came later
 		}
 	}
 	return fmt.Sprintf("pod %s failed%s%s", last.Name, after(": ", last.Status.Reason), after(": ", last.Status.Message))
@@ -40,6 +47,21 @@ func (d *ServerInput) failed() string {
 
 // replaced is how long after a pod has failed the one that takes its place is there at the latest.
 const replaced = time.Minute
+
+// hasServed says of a pod that does not serve whether it did. The kubelet calls a pod that is not ready so before it is initialized, or
+// at the same time, and again each time when it stops being ready.
+func hasServed(p *Pod) bool {
+	var ready, initialized time.Time
+	for _, c := range p.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			ready = c.LastTransitionTime.Time
+		case c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue:
+			initialized = c.LastTransitionTime.Time
+		}
+	}
+	return !initialized.IsZero() && ready.After(initialized)
+}
 
 // endedAt is when the last was heard of a pod that failed.
 func endedAt(p *corev1.Pod) time.Time {

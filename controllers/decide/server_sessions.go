@@ -50,7 +50,7 @@ func (d *ServerInput) inSessions(pods []*Pod) (names map[string]bool, crowded bo
 	for i := range d.Tools {
 		t := &d.Tools[i]
 		if o := t.Status.Observed; o != nil && o.SessionVariants > 0 && !Gone(t) {
-			all := o.Variants == 1 || off && t.Spec.Pin == nil
+			all := o.Variants == 1 || off && t.Spec.Pin == nil && !t.Spec.Contract.Promises()
 			names[t.Spec.ToolName] = !all || !meta.IsStatusConditionTrue(t.Status.Conditions, mcpv1alpha1.ConditionRegistered)
 		}
 	}

@@ -125,6 +125,19 @@ func TestATool(t *testing.T) {
 		s.wants("True/Registered", "none", "")
 		s.sees("r1", pod("a", lists("c2"), inSessions(wider))).wants("False/DefinitionChanged", "minor", "depth is new")
 	})
+	t.Run("that discovery stops listing, and sessions go on to list as the contract has it, is served as before with pinning Off", func(t *testing.T) {
+		s := newTale(t, pinning(mcpv1alpha1.PinningOff), promising(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`, ""))
+		s.sees("r1", pod("a", lists("c1", first))).sees("r1", pod("a", lists("c2"), inSessions(first))).wants("True/Registered", "none", "")
+		if kept := s.in.Tool.Status.ContractKept; len(kept) != 1 || kept[0] != "v1" {
+			t.Errorf("a document would admit %v", kept)
+		}
+		s.sees("r1", pod("a", lists("c2"), inSessions(wider))).wants("False/DefinitionChanged", "minor", "depth is new")
+	})
+	t.Run("that discovery lists otherwise has changed, though sessions were given the admitted one of late", func(t *testing.T) {
+		s := newTale(t).sees("r1", pod("a", lists("c1", first))).sees("r1", pod("a", lists("c2", wider), inSessions(first)))
+		s.wants("False/DefinitionChanged", "minor", "depth is new")
+		s.variants(2, 1, "sessions list another definition of it, v1")
+	})
 	t.Run("of which a session lists what can't be served", func(t *testing.T) {
 		broken := registry.ObservedTool{Name: "a", Digest: "v9", Definition: []byte(`{"name":"a"}`)}
 		newTale(t).sees("r1", pod("a", lists("c1"), inSessions(broken))).wants("False/NotListed", "", "")
@@ -239,6 +252,11 @@ func TestAServerOfWhichSessionsListSomethingElse(t *testing.T) {
 			in.Tools = told(metav1.ConditionTrue, 2, 1)
 			in.Server.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff
 		}, "Discovered", differ},
+		"another one where any is served that keeps a contract": {func(in *decide.ServerInput) {
+			in.Tools = told(metav1.ConditionTrue, 2, 1)
+			in.Tools[0].Spec.Contract = &mcpv1alpha1.Contract{InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object"}`)}}
+			in.Server.Spec.Discovery.Pinning = mcpv1alpha1.PinningOff
+		}, "ToolsWithheld", differ},
 		"the only one, which is admitted": {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionTrue, 1, 1) }, "Discovered", differ},
 		"the only one, which is not":      {func(in *decide.ServerInput) { in.Tools = told(metav1.ConditionFalse, 1, 1) }, "ToolsWithheld", differ},
 		"more than is kept": {func(in *decide.ServerInput) { in.Pods[0].Seen.State.Sessions.NotKept = 1 }, "ToolsWithheld",

@@ -118,9 +118,9 @@ func (d *ToolInput) registered(chosen *registry.ObservedTool, now *mcpv1alpha1.M
 	case render.Undeclared(t) != (render.Fault{}):
 		return no(mcpv1alpha1.ReasonNameNotDeclared, render.Undeclared(t).ForPeople())
 	case !d.View.Known():
-		return d.unread(list)
+		return d.unread(now, list)
 	case chosen == nil:
-		return d.unlisted(list)
+		return d.unlisted(now, list)
 	}
 	if v, bad := d.faulty(chosen, now); bad {
 		return v
@@ -157,30 +157,6 @@ func (d *ToolInput) unmet(now *mcpv1alpha1.MCPToolStatus) bool {
 	return t.Alone() && t.Admitted(now.Pins) == "" && render.Pinning(d.Server) != mcpv1alpha1.PinningOff
 }
 
-// unlisted is the verdict on a tool that no pod lists by which it is judged.
-func (d *ToolInput) unlisted(list []metav1.Condition) verdict {
-	o := d.Tool.Status.Observed
-	switch {
-	case o != nil && document.OnlyInSessions(o) && d.definitions().Untold(o):
-		return d.unread(list)
-	case o != nil:
-		return no(mcpv1alpha1.ReasonGone, "the server no longer lists it")
-	case d.View.Lists(d.Tool.Spec.ToolName):
-		return no(mcpv1alpha1.ReasonNotListed, fmt.Sprintf("revision %s does not list it; another one does", d.View.Judged))
-	default:
-		return no(mcpv1alpha1.ReasonNotListed, "the server has not listed it so far")
-	}
-}
-
-// unread is the verdict while no pod has told its catalogue.
-func (d *ToolInput) unread(list []metav1.Condition) verdict {
-	last, known := previous(list, mcpv1alpha1.ConditionRegistered)
-	if known && d.Tool.Status.Observed != nil && last.reason != mcpv1alpha1.ReasonDisabled {
-		return last
-	}
-	return no(mcpv1alpha1.ReasonNotDiscovered, "the server's catalogue has not been read yet")
-}
-
 // admission compares what is listed with what is admitted.
 func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MCPToolStatus) verdict {
 	admitted := d.definitions().Admitted(now.Pins)
@@ -214,10 +190,11 @@ func (d *ToolInput) admission(chosen *registry.ObservedTool, now *mcpv1alpha1.MC
 	}
 }
 
-// off is the verdict where any definition is admitted. Where it has to keep a contract, that is of those that discovery lists.
+// off is the verdict where any definition is admitted. Where it has to keep a contract, that is of those that discovery lists, or did
+// when it listed the tool last.
 func (d *ToolInput) off(others, wayOut string, now *mcpv1alpha1.MCPToolStatus) verdict {
 	contract := d.Tool.Spec.Contract
-	if contract.Promises() && document.OnlyInSessions(now.Observed) {
+	if contract.Promises() && document.OnlyInSessions(now.Observed) && !slices.Contains(now.ContractKept, now.Observed.Digest) {
 		return no(mcpv1alpha1.ReasonDefinitionChanged, "sessions list it and discovery does not, so that nothing admits it by itself where there is a contract"+wayOut)
 	}
 	text := "spec.discovery.pinning is Off: any definition is admitted" + within(contract)

@@ -109,7 +109,7 @@ func owner(o any) (any, error) {
 }
 
 // read are the conditions of a pod that decisions go by.
-var read = []corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled, corev1.PodReadyToStartContainers}
+var read = []corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled, corev1.PodReadyToStartContainers, corev1.PodInitialized}
 
 // pod keeps what decisions go by: whose it is, what it runs, how its containers fare, and the name of its dispatcher's key.
 func pod(o any) (any, error) {
@@ -134,8 +134,8 @@ func pod(o any) (any, error) {
 	for _, c := range status.Conditions {
 		if slices.Contains(read, c.Type) {
 			kept := corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
-			if c.Type == corev1.PodReadyToStartContainers {
-				kept.LastTransitionTime = c.LastTransitionTime // since when it waits for its volumes
+			if c.Type != corev1.PodScheduled {
+				kept.LastTransitionTime = c.LastTransitionTime // since when it waits for its volumes, and whether it has served
 			}
 			p.Status.Conditions = append(p.Status.Conditions, kept)
 		}

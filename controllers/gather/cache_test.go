@@ -38,9 +38,10 @@ func TestPodsAreKept(t *testing.T) {
 			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, HostIP: "10.0.0.9", QOSClass: corev1.PodQOSBurstable,
 			Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: since},
-				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
-				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why", LastProbeTime: metav1.Now()},
-				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
+				{Type: corev1.ContainersReady, Status: corev1.ConditionFalse},
+				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: since},
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why", LastTransitionTime: since, LastProbeTime: metav1.Now()},
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here", LastTransitionTime: since},
 			},
 			InitContainerStatuses: []corev1.ContainerStatus{{Name: "dispatcher", ContainerID: "c1", ImageID: "i1", Image: "one", State: state, LastTerminationState: ended, RestartCount: 2}},
 		},
@@ -56,7 +57,8 @@ func TestPodsAreKept(t *testing.T) {
 			Phase: corev1.PodRunning, PodIP: "10.0.0.1",
 			Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: since},
-				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why"},
+				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: since},
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "why", LastTransitionTime: since},
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "here"},
 			},
 			InitContainerStatuses: []corev1.ContainerStatus{{Name: "dispatcher", ContainerID: "c1", Image: "one", State: state, LastTerminationState: ended, RestartCount: 2}},

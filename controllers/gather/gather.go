@@ -160,13 +160,14 @@ func (g *Gatherer) pods(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1
 	return out, nil
 }
 
-// Failed are the pods of a server that have failed for good: the kubelet has evicted them, for example. d is its Deployment, or nil.
+// Failed are the pods of a server that have failed for good: the kubelet has evicted them, for example. d is its Deployment, or nil. A pod
+// that is deleted has failed too once its containers have ended, and nobody takes that for a fault.
 func (g *Gatherer) Failed(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment) ([]*corev1.Pod, error) {
 	if d == nil {
 		return nil, nil
 	}
 	own, err := g.own(ctx, s, d)
-	return slices.DeleteFunc(own, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed }), err
+	return slices.DeleteFunc(own, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed || !p.DeletionTimestamp.IsZero() }), err
 }
 
 // own are the pods whose chain of owners ends at the server's Deployment.

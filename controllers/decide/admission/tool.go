@@ -140,7 +140,8 @@ func (t Tool) Admitted(pins []mcpv1alpha1.RevisionPin) string {
 }
 
 // choose picks, of the definitions that replicas list, the admitted one, else the least; where any may be served that keeps the contract,
-// the least of those; one that sessions alone list, where it is admitted, or there is no other.
+// the least of those; one that sessions alone list, where a person has admitted it, or there is no other. What is admitted by itself was
+// listed by discovery once: where it no longer is, it has changed, whatever sessions were given in the last day.
 func (t Tool) choose(pins []mcpv1alpha1.RevisionPin, kept []string) (chosen *registry.ObservedTool, listed, inSessions int) {
 	defs, _ := t.View.Variants(t.Object.Spec.ToolName)
 	sessions := t.View.InSessions(t.Object.Spec.ToolName)
@@ -153,5 +154,9 @@ func (t Tool) choose(pins []mcpv1alpha1.RevisionPin, kept []string) (chosen *reg
 	serves := func(o registry.ObservedTool) bool {
 		return o.Digest == admitted || admitted == "" && render.Pinning(t.Server) == mcpv1alpha1.PinningOff && slices.Contains(kept, o.Digest)
 	}
-	return &all[max(slices.IndexFunc(all, serves), 0)], listed, inSessions
+	from := all
+	if listed > 0 && (t.Object.Spec.Pin == nil || t.Object.Spec.Pin.Digest == "") {
+		from = defs
+	}
+	return &from[max(slices.IndexFunc(from, serves), 0)], listed, inSessions
 }
