@@ -59,6 +59,7 @@ func (s *RuleSetStatus) Bound() {
 		cut(&s.RuleErrors[i].Rule, 63)
 		cut(&s.RuleErrors[i].Field, 256)
 		cut(&s.RuleErrors[i].Message, 4096)
+		s.RuleErrors[i].Line, s.RuleErrors[i].Column = max(s.RuleErrors[i].Line, 0), max(s.RuleErrors[i].Column, 0)
 	}
 }
 

@@ -96,7 +96,7 @@ type RuleSetSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.all(m, m.matches('^[A-Za-z0-9_$.-]+(/[A-Za-z0-9_$.-]+)*$'))",message="each entry is the full name of one method, such as tools/call; there are no wildcards"
-	// +kubebuilder:validation:XValidation:rule="self.all(m, m != 'initialize' && !m.startsWith('notifications/'))",message="rules decide about requests of clients: initialize and notifications/* are answered by the dispatcher itself and reach no rule"
+	// +kubebuilder:validation:XValidation:rule="self.all(m, !(m in ['initialize', 'ping', 'server/discover', 'subscriptions/listen']) && !m.startsWith('notifications/'))",message="rules decide about requests that reach the server: initialize, ping, server/discover, subscriptions/listen and notifications/* are answered by the dispatcher itself and reach no rule"
 	Methods []string `json:"methods,omitempty"`
 	// rules decide about a call. Within a class the rule of the highest priority
 	// that applies decides.

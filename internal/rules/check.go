@@ -63,7 +63,7 @@ func checkSelectors(set *Set) []RuleError {
 	for _, method := range set.Methods {
 		if notAMethod(method) {
 			bad("methods", "hold %q, which is no method's name", expression.Clip(method))
-		} else if method != methodCall && (set.Tools != nil || set.Reach == ReachTools) {
+		} else if method != methodCall && set.Tools != nil {
 			bad("methods", "hold %s, which carries no tool, beside a selector of tools: make it a set of its own", method)
 		}
 	}

@@ -76,6 +76,8 @@ func TestCompileRefuses(t *testing.T) {
 		"a literal of our own types":       {when(`toolgate.Tool{name: "a"} == tool`), rules.RuleError{Rule: "r", Field: "when"}},
 		"an expression that is too long":   {when(`"` + strings.Repeat("a", expression.MaxSize) + `" == ""`), rules.RuleError{Rule: "r", Field: "when", Message: "at most 8192"}},
 		"an expression nested too deep":    {when(strings.Repeat("(", 300) + "true" + strings.Repeat(")", 300)), rules.RuleError{Rule: "r", Field: "when"}},
+		"more levels than are read":        {when("args.n == " + strings.Repeat("1 + ", 100) + "1"), rules.RuleError{Rule: "r", Field: "when", Message: "recursion"}},
+		"more parts than are read":         {when("args.n in [" + strings.Repeat("1, ", 2500) + "1]"), rules.RuleError{Rule: "r", Field: "when", Message: "limit"}},
 		"loops that cost too much":         {when(`args.a.all(x, args.b.all(y, args.c.all(z, x == y && y == z)))`), rules.RuleError{Rule: "r", Field: "when", Message: "over the limit of 1000000"}},
 		"a message with an unknown name":   {good(func(s *rules.Set) { s.Rules[0].Message = "a\nsee {arg.path}" }), rules.RuleError{Rule: "r", Field: "message", Line: 2, Column: 5, Message: "args, call, caller"}},
 		"a message with an unknown field":  {good(func(s *rules.Set) { s.Rules[0].Message = "{tool.nam}" }), rules.RuleError{Rule: "r", Field: "message", Line: 1, Column: 1, Message: "has no field nam"}},
@@ -92,6 +94,11 @@ func TestCompileRefuses(t *testing.T) {
 			}
 			if !contains(errs, tc.want) {
 				t.Errorf("errors are %+v, want %+v", errs, tc.want)
+			}
+			for _, e := range errs {
+				if e.Line < 0 || e.Column < 0 || (e.Line == 0) != (e.Column == 0) {
+					t.Errorf("no place that a status can hold: line %d, column %d", e.Line, e.Column)
+				}
 			}
 			in := call(`{}`)
 			if c.Broken() == "" || !c.Governs(in.Tool, in.Call.Method) && len(tc.set.Methods) == 0 && tc.set.Tools == nil {
@@ -125,6 +132,20 @@ func contains(errs []rules.RuleError, want rules.RuleError) bool {
 		}
 	}
 	return false
+}
+
+// TestASetThatAToolNamesMayHaveRulesForOtherMethods: it is one object for the server that it selects, too, and must not be broken in the
+// document of one and whole in that of the other.
+func TestASetThatAToolNamesMayHaveRulesForOtherMethods(t *testing.T) {
+	named := set("s", rules.TypePolicy, 0, rule("r", rules.Reject, on, nil))
+	named.Reach, named.ToolScoped, named.Methods = rules.ReachTools, []string{"delete_repo"}, []string{"tools/call", "resources/read"}
+	c, errs := rules.Compile(named)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if !c.Governs(rules.ToolInfo{Name: "delete_repo"}, "tools/call") || c.Governs(rules.ToolInfo{}, "resources/read") {
+		t.Error("it governs something else than the calls of the tool")
+	}
 }
 
 // TestCompileAccepts: loops that people do write stay under the limit.

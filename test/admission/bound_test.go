@@ -58,7 +58,7 @@ func TestBoundedStatusIsAccepted(t *testing.T) {
 	}}
 	setStatus := v1alpha1.RuleSetStatus{Conditions: hugeConditions()}
 	for range 1000 {
-		setStatus.RuleErrors = append(setStatus.RuleErrors, v1alpha1.RuleError{Rule: huge, Field: huge, Message: "short enough"})
+		setStatus.RuleErrors = append(setStatus.RuleErrors, v1alpha1.RuleError{Rule: huge, Field: huge, Line: -1, Column: -1, Message: "short enough"})
 	}
 	setStatus.RuleErrors[0].Message = huge
 	setStatus.Bound()

@@ -123,12 +123,26 @@ func (h *Handler) notificationIn(s *session.Session, in *incoming) {
 	case mcp.NotifyProgress:
 		s.Notify(in.Method, requests.Forwardable(in.Message))
 	default:
-		if d := h.Pipeline.Document(); d != nil && policy.PassesThrough(&d.Policy, in.Method) {
-			s.Notify(in.Method, requests.Forwardable(in.Message))
-			return
-		}
-		h.Metrics.Dropped("unknown_notification")
+		h.passThrough(s, in)
 	}
+}
+
+// passThrough passes on a notification that spec.passthrough names, where no rule has anything against it: a server may act on it as on a
+// request of that name.
+func (h *Handler) passThrough(s *session.Session, in *incoming) {
+	if d := h.Pipeline.Document(); d == nil || !policy.PassesThrough(&d.Policy, in.Method) {
+		h.Metrics.Dropped("unknown_notification")
+		return
+	}
+	request, refusal := h.request(in, s.Version, s.Client)
+	if refusal == nil {
+		refusal = h.Pipeline.LetsPass(request.Call)
+	}
+	if refusal != nil {
+		h.Pipeline.RecordRefusal(request.Caller, in.Method, refusal)
+		return
+	}
+	s.Notify(in.Method, request.Params)
 }
 
 // withoutSession takes a message of a client that keeps no session: requests are carried by a connection that remembers

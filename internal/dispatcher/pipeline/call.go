@@ -117,11 +117,11 @@ func (x *exchange) run(ctx context.Context) requests.Answer {
 	if refusal = x.beginTool(); refusal != nil {
 		return requests.Answer{Refusal: refusal}
 	}
-	if x.Call.Method == mcp.MethodListTools && x.Source == nil {
-		return x.list(x.Discovery.Catalogue())
-	}
 	if answer := x.decideEarly(ctx); answer != nil {
 		return *answer
+	}
+	if x.Call.Method == mcp.MethodListTools && x.Source == nil {
+		return x.list(x.Discovery.Catalogue())
 	}
 	if answer := x.own(); answer != nil {
 		return *answer

@@ -14,7 +14,6 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/input"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 	"toolgate.dev/toolgate/internal/dispatcher/requests"
-	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/mcp"
 	"toolgate.dev/toolgate/internal/registry"
 	"toolgate.dev/toolgate/internal/rules"
@@ -198,6 +197,6 @@ func (x *exchange) described(reason string) confirm.Call {
 	case x.Call.URI != "":
 		c.Kind, c.Name = "Resource", x.Call.URI
 	}
-	c.Arguments, _ = jsonrpc.Member(x.Params, "arguments")
+	c.Arguments = x.Call.Arguments
 	return c
 }

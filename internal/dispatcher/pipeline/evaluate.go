@@ -8,6 +8,17 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
 
+// LetsPass decides on a message that no answer of the server follows: a notification, or a list that is answered from what discovery read.
+// What a person would have to confirm does not pass, for nobody is asked.
+func (p *Pipeline) LetsPass(call policy.Call) *policy.Refusal {
+	engine := p.engine.Load()
+	if engine == nil {
+		return noDocument()
+	}
+	call.Now = p.Now()
+	return engine.Decide(nil, call, p.Trusted(engine)).Refusal
+}
+
 // Evaluate says what would become of a call by what discovery read last. It is a dry run: nothing is sent or recorded.
 func (p *Pipeline) Evaluate(call policy.Call) policy.Decision {
 	engine := p.engine.Load()

@@ -52,8 +52,13 @@ var methods = map[string]feature{
 // PassesThrough says whether spec.passthrough lets a method through. It names what Toolgate does not know: no entry lifts a
 // check from a method that Toolgate does know, in whatever form the message comes.
 func PassesThrough(p *registry.Policy, method string) bool {
+	return !Knows(method) && slices.Contains(p.Passthrough, method)
+}
+
+// Knows says whether a method is one whose requests Toolgate reads.
+func Knows(method string) bool {
 	_, known := methods[method]
-	return !known && slices.Contains(p.Passthrough, method)
+	return known
 }
 
 // exposed lets a request through that is known and exposed, or named by spec.passthrough.

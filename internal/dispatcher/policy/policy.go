@@ -26,14 +26,16 @@ type Call struct {
 	Caller rules.CallerInfo
 	// Client is what the client says of itself.
 	Client rules.ClientInfo
-	// Tool and Arguments are those of tools/call: the true name, and the raw bytes (nil if absent).
-	Tool      string
+	// Tool is that of tools/call: the true name.
+	Tool string
+	// Arguments are the raw bytes that rules see as args, nil if absent: the arguments of tools/call and prompts/get, all params of
+	// completion/complete and of what spec.passthrough names.
 	Arguments []byte
 	// Task says that the call asks to be run as a task.
 	Task bool
 	// Confirmed says who confirmed this very call; the zero value says that nobody did.
 	Confirmed rules.Confirmation
-	// URI and Name are those of resources/read and prompts/get.
+	// URI and Name are those of resources/read and prompts/get, and what completion/complete refers to.
 	URI, Name string
 	Now       time.Time
 }

@@ -34,11 +34,41 @@ func Describe(m *jsonrpc.Message) (policy.Call, *policy.Refusal) {
 		call.Task = m.Param("task") != nil
 		return call, member(m, "name", &call.Tool)
 	case mcp.MethodGetPrompt:
+		var refusal *policy.Refusal
+		if call.Arguments, refusal = promptArguments(m); refusal != nil {
+			return call, refusal
+		}
 		return call, member(m, "name", &call.Name)
+	case mcp.MethodComplete:
+		// It is about a prompt or a resource: whoever restricts one means what is asked of it in whatever way.
+		ref := m.Param("ref")
+		name, _ := jsonrpc.Member(ref, "name")
+		uri, _ := jsonrpc.Member(ref, "uri")
+		call.Name, _ = jsonrpc.String(name)
+		call.URI, _ = jsonrpc.String(uri)
+		call.Arguments = m.Params
+		return call, nil
 	case mcp.MethodReadResource, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
 		return call, member(m, "uri", &call.URI)
 	default:
+		if !policy.Knows(m.Method) {
+			call.Arguments = m.Params // what it calls its arguments nobody here can tell
+		}
 		return call, nil
+	}
+}
+
+// promptArguments are those of prompts/get, nil for none.
+func promptArguments(m *jsonrpc.Message) ([]byte, *policy.Refusal) {
+	arguments := m.Param("arguments")
+	switch {
+	case arguments == nil || jsonrpc.IsNull(arguments):
+		return nil, nil
+	case !jsonrpc.IsObject(arguments):
+		return nil, &policy.Refusal{Kind: policy.InvalidParams, Stage: policy.StageMethod, Reason: "InvalidParams", Path: "/arguments",
+			Message: "The arguments of " + m.Method + " must be a JSON object, or absent."}
+	default:
+		return arguments, nil
 	}
 }
 

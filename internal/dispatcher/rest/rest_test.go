@@ -25,6 +25,7 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/upstream"
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/registry"
+	"toolgate.dev/toolgate/internal/rules"
 )
 
 type anonymous struct{ *dispatchertest.Server }
@@ -61,6 +62,18 @@ func ask(h *Handler, method, path, body string) (int, string) {
 		return w.Code, "Content-Type " + w.Header().Get("Content-Type")
 	}
 	return w.Code, strings.TrimSuffix(traceIDs.ReplaceAllString(w.Body.String(), `"$1":"{trace}"`), "\n")
+}
+
+// TestAListIsDecidedOn by rules, as tools/list is.
+func TestAListIsDecidedOn(t *testing.T) {
+	h, _ := newHandler(t, func(d *registry.Document) {
+		d.RuleSets = []rules.Set{{Name: "limits", Type: rules.TypePolicy, Format: rules.FormatCEL, Broken: "RuleSet limits does not exist", Methods: rules.AnyMethod()}}
+	})
+	for _, path := range []string{"/api/mcp/tools", "/api/mcp/tools/echo"} {
+		if status, body := ask(h, "GET", path, ""); status != http.StatusForbidden || !strings.Contains(body, `"reason":"RuleRejected"`) {
+			t.Errorf("%s: %d %s, want 403 and why", path, status, body)
+		}
+	}
 }
 
 // unread is a server whose tools nobody has read yet.

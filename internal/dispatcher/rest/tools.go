@@ -9,6 +9,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/dispatcher/listing"
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
+	"toolgate.dev/toolgate/internal/mcp"
 )
 
 // record is a tool's registration record.
@@ -39,6 +40,9 @@ func (h *Handler) records() ([]record, *policy.Refusal) {
 	doc, catalogue := h.Pipeline.Document(), h.Pipeline.Discovery.Catalogue()
 	if doc == nil || catalogue == nil {
 		return nil, listing.NotRead()
+	}
+	if refusal := h.Pipeline.LetsPass(policy.Call{Method: mcp.MethodListTools, ProtocolVersion: mcp.LatestLegacy}); refusal != nil {
+		return nil, refusal
 	}
 	listed := h.Pipeline.Listing(catalogue)
 	records := make([]record, 0, len(listed))

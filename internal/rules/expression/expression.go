@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -73,7 +74,14 @@ func compile(text string, want *cel.Type) (*Expression, []Problem) {
 
 // at places an error at a node of the expression.
 func at(checked *cel.Ast, id int64, message string) Problem {
-	place := checked.NativeRep().SourceInfo().GetStartLocation(id)
+	return placed(checked.NativeRep().SourceInfo().GetStartLocation(id), message)
+}
+
+// placed counts lines and columns from 1. What the compiler says of an expression as a whole has no place (common.NoLocation).
+func placed(place common.Location, message string) Problem {
+	if place.Line() < 1 || place.Column() < 0 {
+		return Problem{Message: message}
+	}
 	return Problem{Line: place.Line(), Column: place.Column() + 1, Message: message}
 }
 
@@ -89,7 +97,7 @@ func Units(n uint64) string {
 func positions(issues *cel.Issues) []Problem {
 	var errs []Problem
 	for _, issue := range issues.Errors() {
-		errs = append(errs, Problem{Line: issue.Location.Line(), Column: issue.Location.Column() + 1, Message: issue.Message})
+		errs = append(errs, placed(issue.Location, issue.Message))
 	}
 	if len(errs) == 0 {
 		errs = append(errs, Problem{Message: issues.Err().Error()})
