@@ -43,7 +43,7 @@ func (r *ServerReconciler) applyDeployment(ctx context.Context, s *mcpv1alpha1.M
 	if live.StateKey, err = r.Keys.Ensure(ctx, s, live.StateKey); err != nil {
 		return nil, err
 	}
-	want, state, err := r.inTurn(s, d, live)
+	want, state, err := r.inTurn(ctx, s, d, live)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +138,18 @@ func (r *ServerReconciler) gone(ctx context.Context, s *mcpv1alpha1.MCPServer) (
 
 // inTurn gives the Deployment as it is to be now: without a pod template, for the one that it has, where only a release of Toolgate
 // asks for others and the server's turn has not come.
-func (r *ServerReconciler) inTurn(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
+func (r *ServerReconciler) inTurn(ctx context.Context, s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, live workload.Live) (*appsv1ac.DeploymentApplyConfiguration, waves.State, error) {
 	change, err := r.compare(s, d, live)
 	if err != nil {
 		return nil, "", err
 	}
-	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)))
+	over := false
+	if change.Arrived() {
+		if over, err = r.Waves.Over(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	want, state := change.Step(r.Waves.Turn(client.ObjectKeyFromObject(s)), over)
 	return want, state, nil
 }
 

@@ -137,11 +137,29 @@ var _ = Describe("A new release of Toolgate", func() {
 		rolledOut(1, nil, names[4])
 		for _, name := range names {
 			Expect(is(name)).To(Equal("True/UpToDate"), name)
+			Expect(deployment(name).Annotations).NotTo(HaveKey(render.AnnotationUpgrade), name)
 		}
 		count = w.writes.count()
 		w.restart()
 		w.settle()
 		Expect(w.writes.since(count)).To(BeEmpty())
+
+		By("blaming no release for what fails after the end")
+		rolledOut(0, nil, names[1])
+		Expect(is(names[1])).To(Equal("True/UpToDate"))
+	})
+
+	It("goes on watching who has arrived until all have", func() {
+		w.restart()
+		w.settle()
+		rolledOut(1, nil, names[:2]...)
+		Expect(upgraded()).To(Equal(names[:4]))
+		rolledOut(0, nil, names[0])
+		rolledOut(1, nil, names[2:4]...)
+		Expect(upgraded()).To(Equal(names[:4]), "one of the first wave fails after all")
+		Expect(is(names[0])).To(HavePrefix("False/"))
+		rolledOut(1, nil, names[0])
+		Expect(upgraded()).To(Equal(names))
 	})
 
 	It("stops when a server of a wave does not become available, and says so", func() {

@@ -46,7 +46,7 @@ func (d *ServerInput) upgraded(list []metav1.Condition) verdict {
 		}
 		return unknown(cmp.Or(d.Held.Reason, mcpv1alpha1.ReasonPending),
 			"its pods may be those of another release; no other server waits for it to be upgraded: "+cmp.Or(d.Held.Message, "there is no answer yet"))
-	case waves.Settled:
+	case waves.Settled, waves.Arrived:
 		return yes(mcpv1alpha1.ReasonUpToDate, "")
 	default:
 		return unknown(mcpv1alpha1.ReasonPending, "")

@@ -5,6 +5,7 @@ package waves
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,13 +14,15 @@ import (
 // State is how far a server is with the release.
 type State string
 
-// States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet.
+// States. Settled: nothing is to be done, or awaited. Waiting: for its turn. Upgrading: its new pods are not all available yet. Arrived:
+// they are, and it goes on being watched until all others are through: a fault that comes late stops the waves as well.
 // Refused: its turn has come, and the API server does not take what the release makes of it, or what its pods must not be without
 // is not there. Untold: no pass has got as far as its pods, so that nobody knows what the release makes of them.
 const (
 	Settled   State = "Settled"
 	Waiting   State = "Waiting"
 	Upgrading State = "Upgrading"
+	Arrived   State = "Arrived"
 	Refused   State = "Refused"
 	Untold    State = "Untold"
 )
@@ -41,6 +44,8 @@ type Gate struct {
 	turn map[types.NamespacedName]bool
 	// unknown are those of which nothing is known since the manager's start.
 	unknown map[types.NamespacedName]bool
+	// seen says that something has been known of all that there were; told that those that have arrived know that all is over.
+	seen, told bool
 }
 
 // Turn says whether a server that waits may go.
@@ -48,6 +53,27 @@ func (g *Gate) Turn(key types.NamespacedName) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.turn[key]
+}
+
+// Over says whether nobody waits or is waited for, as far as all servers have been seen since the manager's start.
+func (g *Gate) Over(ctx context.Context) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over(ctx)
+}
+
+func (g *Gate) over(ctx context.Context) (bool, error) {
+	if g.count[Waiting]+g.count[Upgrading]+g.count[Refused] > 0 || len(g.turn) > 0 {
+		return false, nil
+	}
+	if !g.seen {
+		servers, err := g.Servers(ctx)
+		if err != nil {
+			return false, err
+		}
+		g.seen = !slices.ContainsFunc(servers, func(key types.NamespacedName) bool { return g.states[key] == "" })
+	}
+	return g.seen, nil
 }
 
 // State is how far a server is, as it was reported last; "" where nothing is known.
@@ -61,12 +87,38 @@ func (g *Gate) State(key types.NamespacedName) State {
 func (g *Gate) Report(ctx context.Context, key types.NamespacedName, state State) error {
 	g.mu.Lock()
 	g.set(key, state)
-	wave, err := g.next(ctx)
+	return g.wake(ctx)
+}
+
+// wake unlocks, and lets those come again whose turn has come, or for whom all is over.
+func (g *Gate) wake(ctx context.Context) error {
+	keys, err := g.next(ctx)
+	if err == nil && len(keys) == 0 {
+		keys, err = g.arrived(ctx)
+	}
 	g.mu.Unlock()
-	for _, key := range wave {
+	for _, key := range keys {
 		g.Wake(key)
 	}
 	return err
+}
+
+// arrived are those that have been watched and need not be any more, each of them once.
+func (g *Gate) arrived(ctx context.Context) ([]types.NamespacedName, error) {
+	if g.told || g.count[Arrived] == 0 {
+		return nil, nil
+	}
+	if over, err := g.over(ctx); !over || err != nil {
+		return nil, err
+	}
+	g.told = true
+	var keys []types.NamespacedName
+	for key, state := range g.states {
+		if state == Arrived {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }
 
 // Refuse is for a server whose new pods the API server does not take, or that lacks what they must not be without. Where its turn has
@@ -98,12 +150,7 @@ func (g *Gate) Forget(ctx context.Context, key types.NamespacedName) error {
 	delete(g.states, key)
 	delete(g.turn, key)
 	delete(g.unknown, key)
-	wave, err := g.next(ctx)
-	g.mu.Unlock()
-	for _, key := range wave {
-		g.Wake(key)
-	}
-	return err
+	return g.wake(ctx)
 }
 
 func (g *Gate) set(key types.NamespacedName, state State) {
@@ -115,6 +162,7 @@ func (g *Gate) set(key types.NamespacedName, state State) {
 	}
 	g.states[key] = state
 	g.count[state]++
+	g.told = g.told && state != Waiting && state != Upgrading && state != Refused
 	delete(g.unknown, key)
 	if state != Waiting && state != Refused {
 		delete(g.turn, key)

@@ -21,10 +21,10 @@ func TestAPausedDeploymentHoldsNobodyUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, state := change.Step(false); state != waves.Waiting {
+	if _, state := change.Step(false, false); state != waves.Waiting {
 		t.Errorf("before its turn it is %s", state)
 	}
-	out, state := change.Step(true)
+	out, state := change.Step(true, false)
 	if state != waves.Settled || *out.Spec.Template.Spec.Containers[0].Image != "new" {
 		t.Errorf("in its turn it is %s, %v", state, out.Spec.Template)
 	}
@@ -72,6 +72,6 @@ func stampedOnce(t *testing.T) *appsv1ac.DeploymentApplyConfiguration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := change.Step(false)
+	out, _ := change.Step(false, false)
 	return out
 }

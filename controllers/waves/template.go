@@ -58,9 +58,15 @@ func Compare(live *appsv1.Deployment, want *appsv1ac.DeploymentApplyConfiguratio
 	return c, nil
 }
 
-// Step gives what to apply to a Deployment now, and how far the server is when that is done. turn says that its turn has come. A
-// Deployment that is to keep the template that it has comes without one.
-func (c *Change) Step(turn bool) (*appsv1ac.DeploymentApplyConfiguration, State) {
+// Arrived says whether a server's upgrade was awaited and is through.
+func (c *Change) Arrived() bool {
+	return c.Cause == Nothing && c.live.Annotations[render.AnnotationUpgrade] == watched && Complete(c.live)
+}
+
+// Step gives what to apply to a Deployment now, and how far the server is when that is done. turn says that its turn has come, over
+// that all servers are through with the release (Gate.Over): what fails from then on has nothing to do with it. A Deployment that is to
+// keep the template that it has comes without one.
+func (c *Change) Step(turn, over bool) (*appsv1ac.DeploymentApplyConfiguration, State) {
 	switch {
 	case c.Cause == Release && !turn:
 		return c.hold(), Waiting
@@ -69,16 +75,26 @@ func (c *Change) Step(turn bool) (*appsv1ac.DeploymentApplyConfiguration, State)
 		return c.with(watched), Settled
 	case c.Cause == Release && Complete(c.live):
 		return c.with(watched), Upgrading
+	case over && c.Arrived():
+		return c.with(""), Settled
 	case c.Cause == Nothing:
-		state := Settled
-		if Awaited(c.live) {
-			state = Upgrading
-		}
-		return c.with(c.live.Annotations[render.AnnotationUpgrade]), state
+		return c.with(c.live.Annotations[render.AnnotationUpgrade]), c.progress()
 	default:
 		// A server that was not available before its upgrade is not waited for: it would stop everybody for a reason that the
 		// release has nothing to do with.
 		return c.with(""), Settled
+	}
+}
+
+// progress is how far a server is whose template is the release's.
+func (c *Change) progress() State {
+	switch {
+	case Awaited(c.live):
+		return Upgrading
+	case c.Arrived():
+		return Arrived
+	default:
+		return Settled
 	}
 }
 

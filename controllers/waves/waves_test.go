@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,6 +116,45 @@ func TestGate(t *testing.T) {
 	in.servers = append(in.servers, keys("b3")...)
 	in.report(t, waves.Settled, "b1", "b3")
 	in.wants(t)
+}
+
+// TestWhoHasArrivedIsWatchedUntilAllHave, and is told once that it is over: what fails later has nothing to do with the release.
+func TestWhoHasArrivedIsWatchedUntilAllHave(t *testing.T) {
+	in := newInstallation(1, "a1", "a2", "a3")
+	over := func(want bool) {
+		t.Helper()
+		if got, err := in.Over(t.Context()); got != want || err != nil {
+			t.Errorf("over: %v (%v), want %v", got, err, want)
+		}
+	}
+	in.report(t, waves.Arrived, "a1")
+	over(false) // nobody knows of the others
+	in.report(t, waves.Waiting, "a2")
+	in.report(t, waves.Settled, "a3")
+	over(false)
+	in.wants(t, "a2")
+	over(false)
+	in.report(t, waves.Upgrading, "a2")
+	over(false)
+	in.woken = nil
+	in.report(t, waves.Upgrading, "a1") // it fails after all
+	in.report(t, waves.Arrived, "a2")
+	over(false)
+	if len(in.woken) > 0 {
+		t.Fatalf("woken are %v while one fails", in.woken)
+	}
+	in.report(t, waves.Arrived, "a1")
+	over(true)
+	slices.SortFunc(in.woken, func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) })
+	if !slices.Equal(in.woken, keys("a1", "a2")) {
+		t.Fatalf("woken are %v", in.woken)
+	}
+	in.report(t, waves.Settled, "a1")
+	in.report(t, waves.Settled, "a2", "a3")
+	over(true)
+	if len(in.woken) != 2 {
+		t.Errorf("woken again: %v", in.woken)
+	}
 }
 
 func TestAServerThatIsGoneHoldsNobodyUp(t *testing.T) {
@@ -271,13 +311,14 @@ func live(t *testing.T, apply *appsv1ac.DeploymentApplyConfiguration, available 
 }
 
 func TestStep(t *testing.T) {
+	over := false
 	step := func(there, want *appsv1ac.DeploymentApplyConfiguration, inputs string, available, turn bool) (*appsv1ac.DeploymentApplyConfiguration, waves.State) {
 		t.Helper()
 		change, err := waves.Compare(live(t, there, available), want, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, state := change.Step(turn)
+		out, state := change.Step(turn, over)
 		if out.Spec.Template == nil {
 			// It is to keep the one that it has.
 			out.Spec.Template = there.Spec.Template
@@ -314,12 +355,13 @@ func TestStep(t *testing.T) {
 		"a template that somebody has changed":            {&tampered, deployment("new", 1), "inputs", true, false, "new", waves.Settled, false},
 		"a template of nobody knows what":                 {bare, deployment("new", 1), "inputs", true, false, "new", waves.Settled, false},
 		"an upgrade that is on its way":                   {upgraded, deployment("new", 1), "inputs", false, false, "new", waves.Upgrading, true},
-		"an upgrade that has arrived":                     {upgraded, deployment("new", 1), "inputs", true, false, "new", waves.Settled, true},
+		"an upgrade that has arrived":                     {upgraded, deployment("new", 1), "inputs", true, false, "new", waves.Arrived, true},
 		"another spec while an upgrade is on its way":     {upgraded, deployment("newer", 1), "other", false, false, "newer", waves.Settled, false},
 		"the next release while one is still on its way":  {upgraded, deployment("newer", 1), "inputs", false, false, "new", waves.Waiting, true},
 		"the next release in turn while one has not come": {upgraded, deployment("newer", 1), "inputs", false, true, "newer", waves.Settled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			over = false
 			out, state := step(tc.there, tc.want, tc.inputs, tc.available, tc.turn)
 			if image := *out.Spec.Template.Spec.Containers[0].Image; image != tc.wantImage || state != tc.wantState {
 				t.Errorf("image %s, %s; want %s, %s", image, state, tc.wantImage, tc.wantState)
@@ -334,6 +376,11 @@ func TestStep(t *testing.T) {
 			again, _ := step(out, tc.want, tc.inputs, tc.available, false)
 			if diff := cmp.Diff(out, again); diff != "" {
 				t.Errorf("it is applied again (-first +second)\n%s", diff)
+			}
+			over = true
+			ended, endState := step(tc.there, tc.want, tc.inputs, tc.available, tc.turn)
+			if arrived := state == waves.Arrived; arrived && (endState != waves.Settled || ended.Annotations[render.AnnotationUpgrade] != "") || !arrived && !cmp.Equal(out, ended) {
+				t.Errorf("where all is over it is %s, annotations %v", endState, ended.Annotations)
 			}
 		})
 	}

@@ -164,6 +164,7 @@ var narrowedAt = map[string]string{
 	`^MCPServer\.spec\.(container|dispatcher)\.resources: another rule`:                        couldNotRun,
 	`^MCPServer\.spec\.container\.(image|envFrom\[\]\.(secretRef|configMapRef)): another rule`: couldNotRun,
 	`^MCPServer\.spec\..*(KeyRef|caBundleFrom)\.key: another rule`:                             "no Secret or ConfigMap has such a key",
+	`^RuleSet\.spec\.methods: another rule`:                                                    "the dispatcher answers what is refused now itself, so that no set of it was ever asked",
 	`^RuleSet\.spec: another rule`:                                                             "SHACL was refused before, in another rule, and what else the rules say of a rule they said with it",
 }
 
