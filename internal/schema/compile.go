@@ -115,7 +115,7 @@ func build(doc any, o *outline, d dialect, opts Options) (*Schema, *CompileError
 	if failure != nil {
 		return nil, failure
 	}
-	cost, failure := newCostModel(g, patterns.Largest())
+	cost, failure := newCostModel(g)
 	if failure != nil {
 		return nil, failure
 	}
@@ -149,7 +149,8 @@ func (s *Schema) Dialect() string { return s.dialect.name }
 // else at most violation.Most of them in a fixed order: by path, then by schema path. Nothing is coerced; 1.0 is an
 // integer; numbers are compared exactly. Whatever can't be decided is a violation.
 func (s *Schema) Validate(instance []byte) []violation.Violation {
-	if s.cost.readable(len(instance)) && s.quick.Accepts(instance) {
+	// No value is deeper than half of its bytes.
+	if s.cost.readable(len(instance), len(instance)/2) && s.quick.Accepts(instance) {
 		return nil
 	}
 	return s.validate(instance)

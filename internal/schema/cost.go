@@ -9,6 +9,8 @@ import (
 	"math/bits"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"toolgate.dev/toolgate/internal/schema/pattern"
 )
 
 // The validator evaluates a subschema again for every way that leads to it, so allOf over $ref, or a union that contains
@@ -22,7 +24,7 @@ const (
 	// its bytes, which is more than a schema without repetitions ever needs.
 	baseCost    = 250_000 * evaluation
 	costPerByte = 2 * evaluation
-	// maxPatternWork bounds bytes of the instance times instructions of the largest pattern: seconds at worst.
+	// maxPatternWork bounds bytes of the instance times instructions of the patterns that go through one of them: seconds at worst.
 	maxPatternWork = 1_000_000_000
 )
 
@@ -35,39 +37,72 @@ func weigh(s *jsonschema.Schema) uint64 {
 	return uint64(w + evaluation*len(s.PatternProperties))
 }
 
+// reads gives the instructions that the patterns of s itself go through for each byte of a text, or of an object's names.
+func reads(s *jsonschema.Schema) uint64 {
+	n := pattern.Size(s.Pattern)
+	for re := range s.PatternProperties {
+		n += pattern.Size(re)
+	}
+	return uint64(n)
+}
+
 // costModel bounds from above what validation costs.
 type costModel struct {
 	perDeep [MaxDepth + 1]uint64 // units that one value at this depth costs at most
-	pattern int                  // instructions of the largest pattern
+	perByte [MaxDepth + 1]uint64 // instructions of patterns that one byte costs at most, at this depth or above it
 }
 
 // newCostModel bounds the cost by depth, and refuses schemas that are a bomb on a single value. Costs per depth look at
-// the worst member of each object, so they overestimate unions; exactCost decides where that matters.
-func newCostModel(g *graph, largestPattern int) (*costModel, *CompileError) {
-	m := &costModel{pattern: largestPattern}
+// the worst member of each object, so they overestimate unions; counter decides where that matters.
+func newCostModel(g *graph) (*costModel, *CompileError) {
+	m := &costModel{}
 	if n := g.tooManyPaths(); n != nil {
 		return nil, &CompileError{Path: schemaPointer(n.sch.Location), Reason: ReasonTooComplex, Message: fmt.Sprintf(
 			"applies its subschemas in more than %d ways to one value; use fewer nested allOf, anyOf, oneOf and $ref", MaxRefExpansions)}
 	}
-	here, deeper := make(costs, len(g.nodes)), make(costs, len(g.nodes)) // of this level, and of the one below
+	units, read := newLevels(g), newLevels(g)
 	for depth := range m.perDeep {
-		for i := len(g.nodes) - 1; i >= 0; i-- {
-			n := g.nodes[i]
-			cost := n.weight
-			if depth > 0 {
-				cost = deeper.worstMember(n)
+		m.perDeep[depth] = units.next(func(n *node) uint64 { return n.weight })
+		if m.perDeep[depth] == 0 { // acyclic, and this is below its leaves
+			for below := max(depth, 1); below < len(m.perByte); below++ {
+				m.perByte[below] = m.perByte[below-1]
 			}
-			for _, same := range n.same {
-				cost = addSat(cost, here[same.index])
-			}
-			here[i] = cost
+			break
 		}
-		if m.perDeep[depth] = here.of(g.root); m.perDeep[depth] == 0 {
-			break // acyclic, and this is below its leaves
-		}
-		here, deeper = deeper, here
+		m.perByte[depth] = max(m.perByte[max(depth-1, 0)], read.next(func(n *node) uint64 { return n.reads }))
 	}
 	return m, nil
+}
+
+// levels sums something of the nodes that are applied to one value, depth by depth.
+type levels struct {
+	graph        *graph
+	begun        bool
+	here, deeper costs // of this level, and of the one before, which is of values that are one less deep
+}
+
+func newLevels(g *graph) *levels {
+	return &levels{graph: g, here: make(costs, len(g.nodes)), deeper: make(costs, len(g.nodes))}
+}
+
+// next gives what the root's nodes at the next depth come to, where of gives it for one.
+func (l *levels) next(of func(*node) uint64) uint64 {
+	l.here, l.deeper = l.deeper, l.here
+	for i := len(l.graph.nodes) - 1; i >= 0; i-- {
+		n := l.graph.nodes[i]
+		sum := uint64(0)
+		if l.begun {
+			sum = l.deeper.worstMember(n)
+		} else {
+			sum = of(n)
+		}
+		for _, same := range n.same {
+			sum = addSat(sum, l.here[same.index])
+		}
+		l.here[i] = sum
+	}
+	l.begun = true
+	return l.here.of(l.graph.root)
 }
 
 // tooManyPaths gives the first node with more than MaxRefExpansions evaluations on one value.
@@ -119,19 +154,23 @@ func (c costs) worstMember(n *node) uint64 {
 	return max(addSat(object, c.sum(n.everyKey)), addSat(array, c.sum(n.everyItem)))
 }
 
-// readable says whether the patterns may go through so many bytes.
-func (m *costModel) readable(bytes int) bool {
-	return uint64(bytes)*uint64(m.pattern) <= maxPatternWork
+// readable says whether the patterns may go through so many bytes of a value that is so deep.
+func (m *costModel) readable(bytes, depth int) bool {
+	return mulSat(uint64(bytes), m.perByte[min(depth, MaxDepth)]) <= maxPatternWork
 }
 
 // affordable says whether validating v stays within what its size allows: by the bound per depth, else by counting exactly.
 func (m *costModel) affordable(root *node, v any, s *shape) bool {
-	if !m.readable(s.bytes) {
-		return false
-	}
 	var total uint64
+	deepest := 0
 	for depth, values := range s.perDeep {
 		total = addSat(total, mulSat(values, m.perDeep[depth]))
+		if values > 0 {
+			deepest = depth
+		}
+	}
+	if !m.readable(s.bytes, deepest) {
+		return false
 	}
 	limit := baseCost + uint64(s.bytes)*costPerByte
 	if total <= limit {

@@ -5,6 +5,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -188,8 +189,13 @@ func TestShortCutTakesNoMemory(t *testing.T) {
 func TestShortCutBearsNoMoreThanTheValidator(t *testing.T) {
 	list := `{"type":"array","items":{"$ref":"#"}}`
 	for name, tc := range map[string]struct{ schema, instance string }{
-		"a long text before a large pattern": {`{"pattern":"^(a{900}b{900}c{900}|x+)$"}`, `"` + strings.Repeat("x", 400_000) + `"`},
-		"a union that contains itself":       {`{"anyOf":[{"type":"string"}` + strings.Repeat(","+list, 64) + `]}`, strings.Repeat("[", 10) + "1" + strings.Repeat("]", 10)},
+		"a long text before a large pattern":          {`{"pattern":"^(a{900}b{900}c{900}|x+)$"}`, `"` + strings.Repeat("x", 400_000) + `"`},
+		"a pattern that is asked for again and again": {`{"allOf":[{"type":"string"}` + strings.Repeat(`,{"pattern":"^((.{30}){30}|x+)$"}`, 2000) + `]}`, `"` + strings.Repeat("x", 1000) + `"`},
+		"as that of a name": {`{"allOf":[{"type":"object"}` + strings.Repeat(`,{"patternProperties":{"^((.{30}){30}|x+)$":true}}`, 2000) + `]}`,
+			`{"` + strings.Repeat("x", 1000) + `":1}`},
+		"as that of names, and deep below": {`{"properties":{"a":{"items":{"allOf":[{"type":"object"}` + strings.Repeat(`,{"propertyNames":{"pattern":"^((.{30}){30}|x+)$"}}`, 2000) + `]}}}}`,
+			`{"a":[{"` + strings.Repeat("x", 1000) + `":1}]}`},
+		"a union that contains itself": {`{"anyOf":[{"type":"string"}` + strings.Repeat(","+list, 64) + `]}`, strings.Repeat("[", 10) + "1" + strings.Repeat("]", 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Compile([]byte(tc.schema), Options{})
@@ -200,5 +206,20 @@ func TestShortCutBearsNoMoreThanTheValidator(t *testing.T) {
 				t.Errorf("got %v, want a violation of %s", vs, KeywordLimit)
 			}
 		})
+	}
+}
+
+// TestPatternsOfOtherValuesCostAValueNothing: a large schema with a pattern for each of its properties takes texts as long as one with a single one.
+func TestPatternsOfOtherValuesCostAValueNothing(t *testing.T) {
+	var properties strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&properties, `%q:{"type":"string","pattern":"^[a-z]{20}x*$"},`, fmt.Sprint("p", i))
+	}
+	s, err := Compile([]byte(`{"type":"object","properties":{`+strings.TrimSuffix(properties.String(), ",")+`}}`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vs := s.Validate([]byte(`{"p7":"` + strings.Repeat("x", 1_000_000) + `"}`)); len(vs) > 0 {
+		t.Errorf("got %v", vs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -48,10 +49,23 @@ func firstOf(path string, load shard.Load) ([]byte, error) {
 	return readFile(path)
 }
 
-// loadFrom reads the files that lie at, or beside, the path.
+// newest is the symlink that the kubelet swaps. A name of a new file becomes visible in the directory itself only after that, one by one.
+const newest = "..data"
+
+// loadFrom reads the files that lie at, or beside, the path: all of them as the kubelet has put them there at once.
 func loadFrom(path string) shard.Load {
 	dir := directory(path)
-	return func(name string) ([]byte, error) { return readFile(filepath.Join(dir, name)) }
+	at, err := filepath.EvalSymlinks(filepath.Join(dir, newest))
+	if err != nil {
+		at = dir
+	}
+	return func(name string) ([]byte, error) {
+		data, err := readFile(filepath.Join(at, name))
+		if errors.Is(err, fs.ErrNotExist) && !isDirectory(at) {
+			return readFile(filepath.Join(dir, name)) // they have been replaced meanwhile
+		}
+		return data, err
+	}
 }
 
 // readFile never waits: opened like this, a pipe without a writer does not hold the reader.

@@ -134,3 +134,45 @@ func TestAShardThatIsChangedUnderItsRootIsNotTaken(t *testing.T) {
 		t.Errorf("read from its directory: %v, digest %s", err, digest)
 	}
 }
+
+// TestANameThatIsNotVisibleYetIsRead: when a document first grows into shards, the kubelet swaps what the directory's names lead to before
+// it makes the new names, and the one piece that is there under a known name is the one that closes old dispatchers.
+func TestANameThatIsNotVisibleYetIsRead(t *testing.T) {
+	const tools = 40
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(folder string, files shard.Files) {
+		t.Helper()
+		must(os.Mkdir(filepath.Join(dir, folder), 0o750))
+		for name, data := range files {
+			must(os.WriteFile(filepath.Join(dir, folder, name), data, 0o600))
+		}
+		must(os.Symlink(folder, filepath.Join(dir, "..tmp")))
+		must(os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
+	}
+	var seen []int
+	w := New(Options{Path: dir, Revision: "r1", Log: slog.New(slog.DiscardHandler), Report: func(Status) {},
+		Apply: func(s *registry.Snapshot) error { seen = append(seen, onlyOne(t, s, tools)); return nil }})
+	put("..1", large(t, 1, shard.Form{}, tools))
+	must(os.Symlink(filepath.Join("..data", registry.FileName), filepath.Join(dir, registry.FileName)))
+	must(w.Reload())
+	cut := large(t, 2, shard.Form{ShardReaders: true}, tools)
+	cut[registry.FileName] = large(t, 3, shard.Form{}, 0)[registry.FileName]
+	put("..2", cut)
+	must(w.Reload())
+	if !slices.Equal(seen, []int{1, 2}) {
+		t.Errorf("in force were %v", seen)
+	}
+	// What was resolved may be gone before it is read.
+	load := loadFrom(dir)
+	put("..3", large(t, 4, shard.Form{}, tools))
+	must(os.RemoveAll(filepath.Join(dir, "..2")))
+	if data, err := load(registry.FileName); err != nil || len(data) == 0 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}

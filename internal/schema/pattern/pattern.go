@@ -25,9 +25,8 @@ const MaxSize = 10_000
 
 // Engine compiles the patterns of one schema, each once: the metaschema asks for each one, too.
 type Engine struct {
-	known   map[string]result
-	largest int // instructions of the largest pattern
-	sum     int // of all of them
+	known map[string]result
+	sum   int // instructions of all patterns
 }
 
 type result struct {
@@ -38,8 +37,11 @@ type result struct {
 // NewEngine gives one that has compiled nothing yet.
 func NewEngine() *Engine { return &Engine{known: map[string]result{}} }
 
-// Largest is how many instructions the largest pattern has.
-func (e *Engine) Largest() int { return e.largest }
+// Size is how many instructions a pattern that an Engine has compiled goes through, for each byte of the text; 0 for nil.
+func Size(re jsonschema.Regexp) int {
+	c, _ := re.(compiled)
+	return c.size
+}
 
 // Compile implements jsonschema.RegexpEngine.
 func (e *Engine) Compile(pattern string) (jsonschema.Regexp, error) {
@@ -62,21 +64,21 @@ func (e *Engine) compile(pattern string) (jsonschema.Regexp, error) {
 		return nil, explained(err)
 	}
 	size := len(program.Inst)
-	e.largest, e.sum = max(e.largest, size), e.sum+size
-	if size > MaxSize || e.sum > 10*MaxSize {
+	if e.sum += size; size > MaxSize || e.sum > 10*MaxSize {
 		return nil, fmt.Errorf("it compiles to more than %d instructions, or all of the schema to more than %d", MaxSize, 10*MaxSize)
 	}
 	re, err := regexp.Compile(translated)
 	if err != nil {
 		return nil, explained(err)
 	}
-	return compiled{re, pattern}, nil
+	return compiled{re, pattern, size}, nil
 }
 
 // compiled keeps the schema's own text, which is what a violation quotes.
 type compiled struct {
 	*regexp.Regexp
 	text string
+	size int
 }
 
 func (c compiled) String() string { return c.text }
