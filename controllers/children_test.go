@@ -71,6 +71,17 @@ var _ = Describe("The index", func() {
 		Expect(w.index()).To(ConsistOf("files"))
 	})
 
+	It("comes back where somebody has put something else in it and taken off its labels", func() {
+		w.create(w.server("files"))
+		w.settle()
+		change(w, cm, func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"registry.json": "{}", render.IndexKey: "{}"} })
+		change(w, cm, func(cm *corev1.ConfigMap) { cm.Labels = nil })
+		w.settle()
+		Expect(w.index()).To(ConsistOf("files"))
+		Expect(kubectl.Get(w.ctx, client.ObjectKeyFromObject(cm), cm)).To(Succeed())
+		Expect(cm.Data).To(HaveLen(1))
+	})
+
 	It("stays where the API server has servers that the manager has not heard of yet, and goes with the last one", func() {
 		s := w.server("files")
 		w.create(s)

@@ -30,6 +30,23 @@ var _ = Describe("What an MCPServer refers to", func() {
 	var w *world
 	BeforeEach(func() { w = newWorld() })
 
+	It("tells of nothing that has changed once it is not followed any more, while old pods linger", func() {
+		w.create(w.server("files", withSecret))
+		w.settle()
+		old := w.runPod("files", fakecluster.Definition("read_file", fakecluster.ReadOnly))
+		w.settleEnforced(old)
+		change(w, w.getServer("files"), func(s *mcpv1alpha1.MCPServer) { s.Spec.RestartOn = mcpv1alpha1.RestartOnNever })
+		w.settleEnforced(old)
+		w.told()
+		w.dispatchers.Say(string(old.UID), func(s *registry.State) {
+			s.References = registry.ReferencesState{Changed: []string{"secret.web"}, Digest: "0123"}
+		})
+		rest := w.writes.count()
+		w.settle()
+		Expect(w.told()).NotTo(ContainElement(ContainSubstring("ReferencesChanged")))
+		Expect(w.writes.since(rest)).To(BeEmpty())
+	})
+
 	It("restarts the pods once when its content changes (mcp-lifecycle-operator 140), and our own registry never does", func() {
 		w.create(w.server("files", withSecret))
 		w.settle()

@@ -77,7 +77,9 @@ func liveOf(s *mcpv1alpha1.MCPServer, d *appsv1.Deployment, pods []decide.Pod) (
 	if err != nil {
 		return live, nil, err
 	}
-	live.References, changed = decide.References(live.References, revision, pods)
+	if workload.Follows(s) {
+		live.References, changed = decide.References(live.References, revision, pods)
+	}
 	return live, changed, nil
 }
 

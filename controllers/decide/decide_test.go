@@ -187,6 +187,10 @@ func TestServerConditions(t *testing.T) {
 			in.Server.Status.Conditions = is("Healthy=True/Healthy")
 			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
 		}, map[string]string{"Healthy": "Unknown/DispatcherUnreachable", "Ready": "False/DispatcherUnreachable"}},
+		"a dispatcher has become silent after it called its server unhealthy": {func(in *decide.ServerInput) {
+			in.Pods[0].Seen.State.Health.State = "Unhealthy"
+			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-decide.Unreachable)
+		}, map[string]string{"Healthy": "Unknown/DispatcherUnreachable"}},
 		"a dispatcher has missed an answer": {func(in *decide.ServerInput) {
 			in.Pods[0].Seen.Err, in.Pods[0].Seen.FailingSince = "no answer in time", now.Add(-time.Second)
 		}, map[string]string{"Healthy": "True/Healthy", "Ready": "True/Ready"}},

@@ -36,7 +36,7 @@ func (d *ServerInput) healthy(list []metav1.Condition) verdict {
 	pods := d.judged()
 	healthy := 0
 	for _, p := range pods {
-		if p.Seen.State == nil {
+		if p.Seen.State == nil || d.gone(p) {
 			continue
 		}
 		switch h := p.Seen.State.Health; mcpv1alpha1.HealthState(h.State) {

@@ -140,7 +140,8 @@ func New(o Options) *Dispatcher {
 	d := &Dispatcher{opts: o, metrics: metrics.New(), counters: new(upstream.Counters), drained: make(chan struct{})}
 	d.backends, d.tracers.dispatcher, d.exports.dispatcher = backends{dispatcher: d}, d, d
 	d.variants = variants.New(variants.Options{Discovery: d.backends.Catalogue, Changed: func() { d.admin.Changed() }, Now: o.Now})
-	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver, Now: o.Now, Log: o.Log.With("part", "handover")})
+	d.handover = handover.New(handover.Options{Self: o.Replicas.Self, Port: o.Replicas.Port, Lookup: o.Replicas.Lookup, Counted: d.metrics.HandedOver,
+		Flight: passing{d}, Now: o.Now, Log: o.Log.With("part", "handover")})
 	d.model = domainmodel.New(func() { d.admin.Changed() }, o.Log.With("part", "domain model"))
 	d.pipeline = pipeline.New(pipeline.Config{Discovery: &d.backends, Model: d.model, Audit: audit.New(recorded{o.Audit, &d.exports}), Metrics: d.metrics, Log: o.Log, Now: o.Now,
 		Tag: d.handover.Tag()})

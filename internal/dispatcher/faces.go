@@ -71,3 +71,9 @@ func (d *Dispatcher) mcp(w http.ResponseWriter, r *http.Request) {
 func (d *Dispatcher) fromReplicas(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, d.handover.Received(r)) })
 }
+
+// passing are the messages that are handed over to other replicas: a drain waits for them as for those that are served here.
+type passing struct{ *Dispatcher }
+
+func (p passing) Begin() bool { return p.pipeline.Flight().Begin() }
+func (p passing) End()        { p.pipeline.Flight().End() }

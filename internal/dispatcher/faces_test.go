@@ -83,7 +83,7 @@ func checkVersion(t *testing.T, r *rig, client *http.Client) {
 
 // What is posted to any replica reaches the stream of HTTP+SSE where it is open.
 func TestAStreamIsServedThroughEveryReplica(t *testing.T) {
-	both := replicas(t)
+	both := replicas(t, &spawner{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, both[0].base+"/sse", nil)

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// replicas starts two dispatchers of one server on one port of two addresses, as pods have it.
-func replicas(t *testing.T) [2]*rig {
+// replicas starts two dispatchers of one server on one port of two addresses, as pods have it. The server of each comes from s.
+func replicas(t *testing.T, s *spawner) [2]*rig {
 	t.Helper()
 	addresses := []netip.Addr{netip.MustParseAddr("127.0.8.1"), netip.MustParseAddr("127.0.8.2")}
 	var port uint16
 	var out [2]*rig
 	for i, address := range addresses {
-		out[i] = startWith(t, &spawner{}, nil, func(o *Options) {
+		out[i] = startWith(t, s, nil, func(o *Options) {
 			_ = o.Listeners.MCP.Close()
 			l, err := net.Listen("tcp", netip.AddrPortFrom(address, port).String())
 			if err != nil {
@@ -63,7 +63,7 @@ func (r *rig) send(body string, header http.Header) (status int, session, answer
 
 func TestASessionIsServedThroughEveryReplica(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`
-	both := replicas(t)
+	both := replicas(t, &spawner{})
 	_, id, answer := both[0].inSession("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	if id == "" {
 		t.Fatalf("no session: %s", answer)
@@ -85,7 +85,7 @@ func TestASessionIsServedThroughEveryReplica(t *testing.T) {
 }
 
 func TestARequestIsContinuedAtTheReplicaThatAsked(t *testing.T) {
-	both := replicas(t)
+	both := replicas(t, &spawner{})
 	// No replica can open this state; which one says so shows who held the request.
 	holder := both[0].handover
 	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"requestState":"toolgate.dev/0a` + holder.Tag() + `/zz",` +
@@ -113,5 +113,38 @@ func TestARequestIsContinuedAtTheReplicaThatAsked(t *testing.T) {
 	}
 	if _, _, answer := both[1].send(call, modern); !strings.Contains(answer, refusal) || !strings.Contains(answer, "-32602") {
 		t.Errorf("after that replica has gone: %s", answer)
+	}
+}
+
+// TestADrainWaitsForWhatIsHandedOver: the replica in between has the client's connection.
+func TestADrainWaitsForWhatIsHandedOver(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`
+	server := &spawner{hold: make(chan struct{}), begun: make(chan struct{}, 8)}
+	both := replicas(t, server)
+	holder, between := both[0], both[1]
+	_, id, _ := holder.inSession("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	answer := make(chan string, 1)
+	go func() {
+		_, _, got := between.inSession(id, call)
+		answer <- got
+	}()
+	<-server.begun
+	drained := make(chan int, 1)
+	go func() {
+		status, _ := between.get(between.admin + "/drain")
+		drained <- status
+	}()
+	eventually(t, "draining", func() bool { return between.state().Draining })
+	select {
+	case status := <-drained:
+		t.Fatalf("drained (%d) with a call in its hands", status)
+	default:
+	}
+	close(server.hold)
+	if got := <-answer; !strings.Contains(got, `"text":"done"`) {
+		t.Errorf("the answer is %q", got)
+	}
+	if status := <-drained; status != http.StatusOK {
+		t.Errorf("drain: %d", status)
 	}
 }

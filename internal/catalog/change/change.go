@@ -56,27 +56,38 @@ func texts(before, after catalog.Tool) []compare.Change {
 }
 
 // hints are compared by what they mean where they are absent (MCP, ToolAnnotations). A tool that says to do more harm than
-// before breaks those who let it through for what it said; one that says to do less is news.
+// before breaks those who let it through for what it said; one that says to do less is news. So is one that says the same no more, or now:
+// a server may count what nothing is said of as safe (spec.gating.unannotated).
 func hints(before, after catalog.Annotations) []compare.Change {
 	was, is := catalog.Effective(before, catalog.Hints{}, false), catalog.Effective(after, catalog.Hints{}, false)
 	var out []compare.Change
 	for _, hint := range []struct {
 		path           string
 		was, is, worse bool
+		before, after  *bool
 	}{
-		{"/annotations/readOnlyHint", was.ReadOnly, is.ReadOnly, false},
-		{"/annotations/destructiveHint", was.Destructive, is.Destructive, true},
-		{"/annotations/idempotentHint", was.Idempotent, is.Idempotent, false},
-		{"/annotations/openWorldHint", was.OpenWorld, is.OpenWorld, true},
+		{"/annotations/readOnlyHint", was.ReadOnly, is.ReadOnly, false, before.ReadOnly, after.ReadOnly},
+		{"/annotations/destructiveHint", was.Destructive, is.Destructive, true, before.Destructive, after.Destructive},
+		{"/annotations/idempotentHint", was.Idempotent, is.Idempotent, false, before.Idempotent, after.Idempotent},
+		{"/annotations/openWorldHint", was.OpenWorld, is.OpenWorld, true, before.OpenWorld, after.OpenWorld},
 	} {
-		if hint.was == hint.is {
+		change := compare.Change{Path: hint.path, Kind: compare.Minor}
+		switch {
+		case hint.was != hint.is:
+			change.Text = fmt.Sprintf("%t becomes %t", hint.was, hint.is)
+			if hint.is == hint.worse {
+				change.Kind = compare.Breaking
+			}
+		case hint.before == nil && hint.after != nil:
+			change.Text = fmt.Sprintf("%t is new", *hint.after)
+		case hint.before != nil && hint.after == nil:
+			change.Text = fmt.Sprintf("%t is gone", *hint.before)
+		case hint.before != nil && *hint.before != *hint.after:
+			change.Text = fmt.Sprintf("%t becomes %t", *hint.before, *hint.after)
+		default:
 			continue
 		}
-		kind := compare.Minor
-		if hint.is == hint.worse {
-			kind = compare.Breaking
-		}
-		out = append(out, compare.Change{Path: hint.path, Kind: kind, Text: fmt.Sprintf("%t becomes %t", hint.was, hint.is)})
+		out = append(out, change)
 	}
 	return out
 }

@@ -57,8 +57,9 @@ var (
 	turtleIRI     = regexp.MustCompile(`^<[^<>"{}|^\x60\s]*>`)
 	turtleDeclare = regexp.MustCompile(`^(?:@prefix|@base|(?i:prefix|base)\b)\s*(?:([^\s:<]*):)?\s*<[^<>"{}|^\x60\s]*>\s*\.?`)
 	turtleLang    = regexp.MustCompile(`^@[A-Za-z]+(?:-[A-Za-z0-9]+)*`)
-	turtleName    = regexp.MustCompile(`^([\pL_][\pL\pN_.\x{B7}-]*)?:(?:[\pL\pN_:.%~\x{B7}-]|\\.)*`)
-	turtleWord    = regexp.MustCompile(`^[\pL\pN_+.-]*[\pL\pN_]`)
+	// Names have whatever letters, numbers and marks there are, which is a little more than PN_CHARS has (RDF 1.1 Turtle, 6.5).
+	turtleName = regexp.MustCompile(`^([\pL_][\pL\pM\pN_.\x{B7}\x{203F}\x{2040}-]*)?:(?:[\pL\pM\pN_:.%~\x{B7}\x{203F}\x{2040}\x{10000}-\x{EFFFF}-]|\\.)*`)
+	turtleWord = regexp.MustCompile(`^[\pL\pM\pN_+.-]*[\pL\pM\pN_]`)
 )
 
 // turtle reads one text.

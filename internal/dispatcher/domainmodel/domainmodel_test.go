@@ -38,6 +38,7 @@ func TestCheck(t *testing.T) {
 		want   string // "" for none
 	}{
 		"Turtle of every kind":             {registry.ModelTurtle, turtle, ""},
+		"names with marks":                 {registry.ModelTurtle, "@prefix हि: <http://e/> . हि:हिन्दी a हि:भाषा ; हि:a‿b हि:𝒜 .", ""},
 		"an empty string at the end":       {registry.ModelTurtle, `<a> <b> "" .`, ""},
 		"a string that is not closed":      {registry.ModelTurtle, "<a> <b> \"c .\n", "line 1: a string is not closed"},
 		"an IRI that is not closed":        {registry.ModelTurtle, "<a> <b> <c .\n", "line 1: an IRI is not closed"},

@@ -46,8 +46,16 @@ type Options struct {
 	Lookup func(ctx context.Context) ([]netip.Addr, error)
 	// Counted is told of every request that was for another replica: whether it could be handed over.
 	Counted func(ok bool)
+	// Flight has the messages that are under way to another replica: this one must not end before they are answered.
+	Flight Flight
 	Now     func() time.Time
 	Log     *slog.Logger
+}
+
+// Flight counts what is under way. Begin says no where it is too late to be waited for.
+type Flight interface {
+	Begin() bool
+	End()
 }
 
 // Handover hands requests over. It is safe for concurrent use.
@@ -147,6 +155,10 @@ func (h *Handover) Pass(w http.ResponseWriter, r *http.Request, name string, gon
 		return true
 	}
 	h.opts.Counted(true)
+	// A stream that only listens has no end to wait for: its client opens it anew elsewhere.
+	if r.Method == http.MethodPost && h.opts.Flight.Begin() {
+		defer h.opts.Flight.End()
+	}
 	h.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passing{}, destination{owner, gone})))
 	return true
 }

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"toolgate.dev/toolgate/internal/dispatcher/limits"
 )
 
 // replica is one of several on loopback addresses with one port, as pods have it.
@@ -26,6 +28,7 @@ type replica struct {
 	server  *http.Server
 	seen    chan *http.Request
 	hold    chan struct{} // what an answer waits for before its second line
+	flight  limits.Flight
 }
 
 type neighbours struct {
@@ -55,7 +58,7 @@ func replicas(t *testing.T, around *neighbours, n int) []*replica {
 		}
 		port = netip.MustParseAddrPort(listener.Addr().String()).Port()
 		r := &replica{address: address, seen: make(chan *http.Request, 16)}
-		r.Handover = New(Options{Self: address, Port: port, Lookup: around.lookup, Counted: func(bool) {}, Now: time.Now,
+		r.Handover = New(Options{Self: address, Port: port, Lookup: around.lookup, Counted: func(bool) {}, Flight: &r.flight, Now: time.Now,
 			Log: slog.New(slog.DiscardHandler)})
 		r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Second}
 		go func() { _ = r.server.Serve(listener) }()
@@ -139,7 +142,10 @@ func TestEventsAreHandedOverAtOnce(t *testing.T) {
 	ended := make(chan struct{})
 	all[1].hold = ended
 	response := all[0].post(t, "abc"+all[1].Tag())
-	// The holder has not ended its answer yet.
+	// The holder has not ended its answer yet, and who hands it over must not end before.
+	if n := all[0].flight.Count(); n != 1 {
+		t.Errorf("%d are under way", n)
+	}
 	lines := bufio.NewReader(response.Body)
 	if first, err := lines.ReadString('\n'); err != nil || first != "first\n" {
 		t.Fatalf("%q, %v", first, err)
@@ -148,6 +154,7 @@ func TestEventsAreHandedOverAtOnce(t *testing.T) {
 	if _, err := io.ReadAll(lines); err != nil {
 		t.Fatal(err)
 	}
+	<-all[0].flight.Close()
 }
 
 func TestOnlyReplicasAreGoneTo(t *testing.T) {

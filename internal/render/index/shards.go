@@ -99,7 +99,7 @@ func ConfigMaps(namespace string, index Index, sharded bool) (map[string]*corev1
 			root.Error = fmt.Sprintf("the index does not fit into %d ConfigMaps: %s would have %d bytes after compression; move servers to other namespaces", shards, name, len(data))
 		}
 		root.Shards = append(root.Shards, Shard{name, registry.Digest(plain)})
-		out[name] = corev1ac.ConfigMap(name, namespace).WithLabels(render.IndexLabels()).WithBinaryData(map[string][]byte{ShardKey: data})
+		out[name] = described(name, namespace).WithBinaryData(map[string][]byte{ShardKey: data})
 	}
 	if root.Error != "" {
 		root.Shards = []Shard{}
@@ -148,7 +148,12 @@ func indented(v any) ([]byte, error) {
 }
 
 func configMap(namespace string, text []byte) *corev1ac.ConfigMapApplyConfiguration {
-	return corev1ac.ConfigMap(render.IndexName, namespace).
-		WithLabels(render.IndexLabels()).
-		WithData(map[string]string{render.IndexKey: string(text)})
+	return described(render.IndexName, namespace).WithData(map[string]string{render.IndexKey: string(text)})
+}
+
+// description says whose it is. It is also how an index is known again whose labels and content are both somebody else's.
+const description = "What the MCP servers of this namespace offer. Toolgate writes it, and overwrites what others write."
+
+func described(name, namespace string) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(name, namespace).WithLabels(render.IndexLabels()).WithAnnotations(map[string]string{"kubernetes.io/description": description})
 }

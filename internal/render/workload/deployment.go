@@ -64,7 +64,7 @@ func Deployment(s *mcpv1alpha1.MCPServer, p Platform, live Live) (*appsv1ac.Depl
 
 // podAnnotations are the spec's, and what makes pods new when only the content of what they refer to is.
 func podAnnotations(s *mcpv1alpha1.MCPServer, live Live) map[string]string {
-	if live.References == "" || len(references(s)) == 0 {
+	if live.References == "" || !Follows(s) {
 		return s.Spec.Pod.Annotations
 	}
 	return merge(s.Spec.Pod.Annotations, map[string]string{render.AnnotationReferences: live.References})

@@ -110,6 +110,9 @@ type Prober struct {
 	// lists has room for one: something has changed in a list since it was taken.
 	lists chan struct{}
 
+	// short counts the connections in a row that did not last, although their catalogue was read. It is Run's own.
+	short int
+
 	mu      sync.Mutex
 	state   State
 	changed chan struct{}
@@ -133,7 +136,7 @@ func (p *Prober) settings() Settings { return p.opts.Settings().withDefaults() }
 func (p *Prober) Run(ctx context.Context) {
 	began, patience := p.opts.Now(), upstream.DefaultStartTimeout
 	for failures := 0; ctx.Err() == nil; failures++ {
-		served, err := p.session(ctx, patience)
+		read, served, err := p.session(ctx, patience)
 		if ctx.Err() != nil {
 			return
 		}
@@ -145,7 +148,9 @@ func (p *Prober) Run(ctx context.Context) {
 		}
 		switch {
 		case served >= settled:
-			failures, patience = 0, upstream.DefaultStartTimeout
+			failures, patience, p.short = 0, upstream.DefaultStartTimeout, 0
+		case read:
+			p.short++
 		case e.Reason == registry.FailTimeout:
 			patience = min(2*patience, mostPatience)
 		}
@@ -180,13 +185,14 @@ func (p *Prober) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// session is the life of one connection. It returns how long that served once its catalogue had been read, and why it ended.
-func (p *Prober) session(ctx context.Context, patience time.Duration) (served time.Duration, err error) {
+// session is the life of one connection. It returns whether its catalogue was read, how long it served then, and why it ended. What
+// does not answer any more has served until it did last.
+func (p *Prober) session(ctx context.Context, patience time.Duration) (read bool, served time.Duration, err error) {
 	hello := p.opts.Hello
 	hello.Patience = patience
 	conn, err := p.dialer.Dial(ctx, hello, (*handler)(p))
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
 	defer func() {
 		if err := conn.Close(); err != nil {
@@ -195,11 +201,14 @@ func (p *Prober) session(ctx context.Context, patience time.Duration) (served ti
 	}()
 	w := &watch{Prober: p, conn: conn}
 	if err := w.read(ctx); err != nil {
-		return 0, err
+		return false, 0, err
 	}
-	begun := p.opts.Now()
+	w.begun, w.answered = w.readAt, w.readAt
 	err = w.run(ctx)
-	return p.opts.Now().Sub(begun), err
+	if w.missed == 0 {
+		w.answered = p.opts.Now()
+	}
+	return true, w.answered.Sub(w.begun), err
 }
 
 // failed notes a failure of the connection, and counts it as one of health, though only once in an interval: a server that
@@ -231,8 +240,19 @@ type watch struct {
 
 	readAt   time.Time // the last reading of the catalogue, whole or not
 	nextRead time.Time
-	unread   bool // the last reading failed, and what is known of the catalogue is old
-	missed   int  // probes without an answer in a row
+	unread   bool      // the last reading failed, and what is known of the catalogue is old
+	missed   int       // probes without an answer in a row
+	begun    time.Time // when the catalogue was read first; zero before that
+	answered time.Time // when the server answered last
+}
+
+// most is how many connections in a row may end early before an answer of the next one is not enough to call the server healthy.
+const most = 2
+
+// forgives says whether an answer makes up for what failed before: not where connections answer at first and end or hang soon after,
+// again and again. Then one has to last.
+func (w *watch) forgives(now time.Time) bool {
+	return w.short < most || !w.begun.IsZero() && now.Sub(w.begun) >= settled
 }
 
 // run probes and reads until the connection ends or does not answer any more.
@@ -309,15 +329,20 @@ func (w *watch) read(ctx context.Context) error {
 			s.Catalogue, s.Observed = whole, observe(whole)
 		}
 		s.ReadAt = now
-		w.healthy(s, now.Sub(begun), now)
+		w.sign(s, now.Sub(begun), now)
 	})
 	return nil
 }
 
-func (p *Prober) healthy(s *State, took time.Duration, now time.Time) {
+// sign takes a sign of life. While the list can't be read it makes up for nothing: the server answers, and is of no use.
+func (w *watch) sign(s *State, took time.Duration, now time.Time) {
+	w.answered, s.ProbedAt = now, now
+	if w.unread || !w.forgives(now) {
+		s.Health.ResponseTimeMs = took.Milliseconds()
+		return
+	}
 	s.Health = registry.HealthState{State: Healthy, ResponseTimeMs: took.Milliseconds()}
-	s.ProbedAt = now
-	p.counted = time.Time{}
+	w.counted = time.Time{}
 }
 
 // probe asks the server for a sign of life: any answer is one. The error says that the connection is of no use any more.
@@ -337,7 +362,7 @@ func (w *watch) probe(ctx context.Context) error {
 			if !w.unread {
 				connected(s, w.conn.Info())
 			}
-			w.healthy(s, now.Sub(begun), now)
+			w.sign(s, now.Sub(begun), now)
 		})
 		return nil
 	}

@@ -38,6 +38,7 @@ const (
 	NoTools    Mood = "no-tools"     // lists nothing
 	NoSchema   Mood = "no-schema"    // lists a tool without a schema beside a good one
 	BadPage    Mood = "bad-page"     // answers tools/list with an object without tools
+	ListsOnce  Mood = "lists-once"   // refuses tools/list from the second time on
 	RefuseInit Mood = "refuse-init"  // refuses initialize for a reason of its own
 	OldVersion Mood = "old-version"  // answers initialize with an unknown version
 	Modern     Mood = "modern"       // speaks 2026-07-28 only
@@ -250,6 +251,7 @@ func (s *server) list(m *jsonrpc.Message) {
 	s.mu.Lock()
 	tools := s.tools
 	s.lists++
+	again := s.lists > 1
 	s.mu.Unlock()
 	cursor, _ := jsonrpc.String(m.Param("cursor"))
 	switch s.mood {
@@ -261,6 +263,11 @@ func (s *server) list(m *jsonrpc.Message) {
 	case Undeclared:
 		s.refuse(m.ID, -32601, "Method not found")
 		return
+	case ListsOnce:
+		if again {
+			s.refuse(m.ID, -32603, "no database")
+			return
+		}
 	case HangList:
 		fmt.Fprintln(os.Stderr, "waiting for the index")
 		return
