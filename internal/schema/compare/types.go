@@ -100,11 +100,11 @@ func (c *comparison) typesOf(s set) types {
 	return all
 }
 
-// names are the words for the types of a set.
+// names are the words for the types of a set. Fractions alone have none, and are numbers.
 func (t types) names() []string {
 	var out []string
 	for _, name := range typeNames {
-		if t&name.mask == name.mask {
+		if t&name.mask == name.mask || name.mask == typeNumber && t&typeFraction != 0 {
 			out = append(out, name.name)
 			t &^= name.mask
 		}
