@@ -21,3 +21,17 @@ func TestFractionsAmongTypes(t *testing.T) {
 		},
 	})
 }
+
+func TestListedValuesAmongAlternatives(t *testing.T) {
+	run(t, map[string]comparing{
+		"other values in each alternative": {
+			one(`{"anyOf":[{"enum":["a","b"]},{"enum":["c","d"]}]}`), one(`{"anyOf":[{"enum":["a","x"]},{"enum":["b","y"]}]}`), breaks, breaks, "/properties/a/anyOf",
+		},
+		"the same values in other alternatives": {
+			one(`{"anyOf":[{"enum":["a/b","b"]},{"enum":["c","d~"]}]}`), one(`{"anyOf":[{"enum":["a/b","c"]},{"enum":["b","d~"]}]}`), minor, minor, "",
+		},
+		"more values in other alternatives": {
+			one(`{"anyOf":[{"enum":["a","b"]},{"enum":["c","d"]}]}`), one(`{"anyOf":[{"enum":["a","c"]},{"enum":["b","d","e"]}]}`), minor, breaks, "",
+		},
+	})
+}

@@ -4,9 +4,10 @@
 package compare
 
 import (
-	"strconv"
+	"encoding/json"
 	"strings"
 
+	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema"
 )
 
@@ -283,10 +284,16 @@ func (c *comparison) singles(a set) []set {
 	if !finite || len(values) < 2 || len(a.parts) == 0 {
 		return nil
 	}
+	p := a.parts[0]
 	var out []set
-	for i, v := range values {
-		p := a.parts[0]
-		out = append(out, a.with(node{doc: p.doc, path: p.path + mark + strconv.Itoa(i), v: map[string]any{"const": v}}))
+	for _, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil
+		}
+		// Other sets begin with the same part and have other values, so its place among them is no name for a value.
+		path := p.path + mark + jsonrpc.EscapeToken(string(text))
+		out = append(out, a.with(node{doc: p.doc, path: path, v: map[string]any{"const": v}}))
 	}
 	return out
 }
