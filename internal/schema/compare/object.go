@@ -109,12 +109,17 @@ func (s set) rest() set {
 	return m
 }
 
-// members compares what both say of objects. rest are the parts of the reader that the writer has not word for word.
+// members compares what both say of objects. rest are the parts of the reader that the writer has not word for word. A
+// member that the writer declares for some of its values alone may be anything as far as can be seen here; to take the
+// alternatives one by one shows more.
 func (c *comparison) members(a, b, rest set) []Change {
+	some := a.conditional()
+	names := slices.Concat(a.properties(), set{parts: some}.properties(), rest.properties())
+	slices.Sort(names)
 	var found []Change
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(a.properties(), rest.properties()...)))) {
+	for _, name := range slices.Compact(names) {
 		from, declared := a.member(name)
-		if !declared {
+		if !declared && len(described(some, name)) == 0 {
 			continue
 		}
 		to, expected := b.member(name)
@@ -130,11 +135,11 @@ func (c *comparison) members(a, b, rest set) []Change {
 	}
 	for _, part := range rest.parts {
 		found = append(found, c.patterned(a, part)...)
-		found = append(found, c.undeclared(a, part)...)
+		found = append(found, c.undeclared(a, some, part)...)
 		found = append(found, c.asked(a, part)...)
 		found = append(found, c.limits(a, part, "minProperties", "maxProperties", len(required(a)))...)
 		found = append(found, c.names(a, part)...)
-		found = append(found, c.dependent(a, part)...)
+		found = append(found, c.dependent(a, some, part)...)
 		found = append(found, c.unevaluated(a, part)...)
 	}
 	return found
@@ -157,10 +162,11 @@ func (c *comparison) patterned(a set, part node) []Change {
 	return found
 }
 
-// undeclared compares the members that the writer does not name.
-func (c *comparison) undeclared(a set, part node) []Change {
+// undeclared compares the members that the writer does not name. some are the subschemas of the writer that apply to some
+// values.
+func (c *comparison) undeclared(a set, some []node, part node) []Change {
 	from := a.rest()
-	if from.never || c.named && from.at == "" {
+	if from.never || c.named && from.at == "" && !slices.ContainsFunc(some, describesUnnamed) {
 		return nil
 	}
 	var found []Change
@@ -180,6 +186,10 @@ func (c *comparison) undeclared(a set, part node) []Change {
 		found = append(found, breaks...)
 	}
 	return found
+}
+
+func describesUnnamed(n node) bool {
+	return n.has("additionalProperties") || n.has("patternProperties")
 }
 
 // asked looks at what the reader requires.
@@ -245,12 +255,13 @@ func (s set) closed() bool {
 	return s.rest().never
 }
 
-// dependent looks at what the reader asks of objects that have a certain member.
-func (c *comparison) dependent(a set, part node) []Change {
+// dependent looks at what the reader asks of objects that have a certain member. some are the subschemas of the writer that
+// apply to some values.
+func (c *comparison) dependent(a set, some []node, part node) []Change {
 	var found []Change
 	for _, keyword := range []string{"dependentRequired", "dependentSchemas", "dependencies"} {
 		for _, name := range keys(part, keyword) {
-			if _, declared := a.member(name); !declared {
+			if _, declared := a.member(name); !declared && len(described(some, name)) == 0 {
 				continue // nobody's promise
 			}
 			to := part.at(keyword, name)
@@ -265,7 +276,13 @@ func (c *comparison) dependent(a set, part node) []Change {
 func (c *comparison) depends(a set, keyword, name string, to node) bool {
 	list, isList := to.v.([]any)
 	if !isList {
-		return len(c.within(a, setOf(to))) == 0
+		having := a
+		for _, p := range a.parts {
+			if hasKey(p, keyword, name) {
+				having = having.with(p.at(keyword, name))
+			}
+		}
+		return len(c.within(having, setOf(to))) == 0
 	}
 	have := required(a)
 	for _, p := range a.parts {

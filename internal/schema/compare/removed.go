@@ -31,16 +31,34 @@ func applied(nodes []node) []node {
 				continue
 			}
 		}
-		for _, keyword := range []string{"allOf", "anyOf", "oneOf", "dependentSchemas"} {
-			queue = append(queue, n.children(keyword)...)
-		}
-		for _, keyword := range []string{"if", "then", "else"} {
-			if n.has(keyword) {
-				queue = append(queue, n.at(keyword))
-			}
+		queue = append(queue, n.children("allOf")...)
+		queue = append(queue, n.conditional()...)
+	}
+	return out
+}
+
+// conditional are the subschemas that a node applies to some of its values: its alternatives and conditions.
+func (n node) conditional() []node {
+	var out []node
+	for _, keyword := range []string{"anyOf", "oneOf", "dependentSchemas", "dependencies"} {
+		out = append(out, n.children(keyword)...)
+	}
+	for _, keyword := range []string{"if", "then", "else"} {
+		if n.has(keyword) {
+			out = append(out, n.at(keyword))
 		}
 	}
 	return out
+}
+
+// conditional are all subschemas that a set applies to some of its values. They are no parts of it, and those that it is
+// taken apart by are parts by then.
+func (s set) conditional() []node {
+	var out []node
+	for _, p := range s.parts {
+		out = append(out, p.conditional()...)
+	}
+	return applied(out)
 }
 
 // removed tells members that are declared no more, wherever they stood: to send or read them has no meaning now, even

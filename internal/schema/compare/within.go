@@ -209,12 +209,30 @@ func (c *comparison) combined(a set, part node) []Change {
 	}
 	if part.has("if") {
 		for _, keyword := range []string{"then", "else"} {
-			if part.has(keyword) && len(c.within(a, setOf(part.at(keyword)))) > 0 {
+			if part.has(keyword) && len(c.within(c.conditioned(a, part, keyword), setOf(part.at(keyword)))) > 0 {
 				found = append(found, undecided(part.path+"/"+keyword))
 			}
 		}
 	}
 	return found
+}
+
+// conditioned is what is known of those values of a that the reader's then or else applies to: the writer may have the same
+// condition.
+func (c *comparison) conditioned(a set, part node, keyword string) set {
+	out := a
+	for _, p := range a.parts {
+		if !p.has("if") || !c.same(p.at("if"), part.at("if")) {
+			continue
+		}
+		if keyword == "then" {
+			out = out.with(p.at("if"))
+		}
+		if p.has(keyword) {
+			out = out.with(p.at(keyword))
+		}
+	}
+	return out
 }
 
 func exactly(keyword string) string {

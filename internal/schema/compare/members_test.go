@@ -1,0 +1,70 @@
+// Copyright 2026 The Toolgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package compare_test
+
+import (
+	"testing"
+
+	"toolgate.dev/toolgate/internal/schema/compare"
+)
+
+const (
+	pathOrURL = `"anyOf":[{"properties":{"path":{"type":"string"}},"required":["path"]},{"properties":{"url":{"type":"string"}},"required":["url"]}]`
+	// withPath declares a parameter under a condition.
+	withPath = `"if":{"properties":{"kind":{"const":"x"}}},"then":{"properties":{"path":{"type":"string"}}},"properties":{"kind":{"type":"string"}}`
+	// withBilling declares a parameter for those who send another.
+	withBilling = `"dependentSchemas":{"card":{"properties":{"billing":{"type":"string"}}}},"properties":{"card":{"type":"string"}}`
+)
+
+func TestMembersOfAlternatives(t *testing.T) {
+	run(t, map[string]comparing{
+		"have another type": {object(pathOrURL), object(`"properties":{"path":{"type":"integer"},"url":{"type":"integer"}}`), breaks, breaks, ""},
+		"of which exactly one fits have another type": {
+			object(`"oneOf":[{"properties":{"path":{"type":"string"}},"required":["path"]},{"properties":{"url":{"type":"string"}},"required":["url"]}]`),
+			object(`"properties":{"path":{"type":"integer"},"url":{"type":"integer"}}`), breaks, breaks, "",
+		},
+		"are declared for all": {object(pathOrURL), object(`"properties":{"path":{"type":"string"},"url":{"type":"string"}}`), minor, breaks, ""},
+		"behind what all must fit are declared for all": {
+			object(`"allOf":[{` + pathOrURL + `}]`), object(`"properties":{"path":{"type":"string"},"url":{"type":"string"}}`), minor, breaks, "",
+		},
+		"behind a reference are declared for all": {
+			object(`"$ref":"#/$defs/D","$defs":{"D":{` + pathOrURL + `}}`), object(`"properties":{"path":{"type":"string"},"url":{"type":"string"}}`), minor, breaks, "",
+		},
+		"are left as they are":               {object(pathOrURL), object(pathOrURL + `,"properties":{"new":{"type":"integer"}}`), minor, minor, ""},
+		"are all values of a map now":        {object(pathOrURL), object(`"additionalProperties":{"type":"integer"}`), breaks, breaks, ""},
+		"under a condition have another":     {object(withPath), object(`"properties":{"kind":{"type":"string"},"path":{"type":"integer"}}`), breaks, breaks, ""},
+		"under a condition are left":         {object(withPath), object(withPath + `,"minProperties":0,"additionalProperties":true`), minor, minor, ""},
+		"beside a condition are new":         {object(withPath), object(withPath[:len(withPath)-1] + `,"new":{"type":"integer"}}`), minor, minor, ""},
+		"that depend have another type":      {object(withBilling), object(`"properties":{"card":{"type":"string"},"billing":{"type":"integer"}}`), breaks, breaks, ""},
+		"beside those that depend are new":   {object(withBilling), object(withBilling[:len(withBilling)-1] + `,"new":{"type":"integer"}}`), minor, minor, ""},
+		"of one alternative need another":    {object(pathOrURL), object(pathOrURL + `,"dependentRequired":{"path":["mode"]}`), breaks, minor, "/dependentRequired/path"},
+		"that nothing declares need another": {object(pathOrURL), object(pathOrURL + `,"dependentRequired":{"new":["mode"]}`), minor, minor, ""},
+	})
+}
+
+func TestKeptMembersOfAlternatives(t *testing.T) {
+	for name, tc := range map[string]struct {
+		promised, there string
+		want            compare.Kind
+	}{
+		"have another type":        {object(pathOrURL), object(`"properties":{"path":{"type":"integer"},"url":{"type":"integer"}}`), breaks},
+		"are as promised":          {object(pathOrURL), object(`"properties":{"path":{"type":"string"},"url":{"type":"string"}},"additionalProperties":false`), minor},
+		"are all values of a map":  {object(pathOrURL), object(`"additionalProperties":{"type":"integer"}`), breaks},
+		"under a condition":        {object(withPath), object(`"properties":{"kind":{"type":"string"},"path":{"type":"integer"}}`), breaks},
+		"depend":                   {object(withBilling), object(`"properties":{"card":{"type":"string"},"billing":{"type":"integer"}}`), breaks},
+		"that are not named":       {object(`"anyOf":[{"additionalProperties":{"type":"string"}}]`), object(`"additionalProperties":{"type":"integer"}`), breaks},
+		"that a pattern describes": {object(`"anyOf":[{"patternProperties":{"^x":{"type":"string"}}}]`), object(`"patternProperties":{"^x":{"type":"integer"}}`), breaks},
+		"that are not named, as promised": {
+			object(`"anyOf":[{"additionalProperties":{"type":"string"}},{"properties":{"a":{"type":"string"}}}]`),
+			object(`"properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}`), minor,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := compare.Kept([]byte(tc.promised), []byte(tc.there), compare.Arguments, "")
+			if compare.Worst(got) != tc.want {
+				t.Errorf("%s, want %s: %v", compare.Worst(got), tc.want, got)
+			}
+		})
+	}
+}
