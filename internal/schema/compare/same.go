@@ -6,7 +6,11 @@ package compare
 import (
 	"encoding/json"
 	"math/big"
+	"net/url"
 	"slices"
+	"strings"
+
+	"toolgate.dev/toolgate/internal/jsonrpc"
 )
 
 // texts are the keywords that validate nothing and only speak to people, and those that only matter through a reference.
@@ -86,16 +90,32 @@ func (c *comparison) alikeIn(keyword string, a, b node) bool {
 }
 
 // refers says whether a reference stands anywhere in a value.
-func refers(v any) bool {
+func refers(v any) bool { return refersTo(v, func(any) bool { return true }) }
+
+// refersIntoTexts says whether a reference may lead to what stands in a text, which is then no mere text: one that only goes
+// through a member of such a name counts as well.
+func refersIntoTexts(v any) bool {
+	return refersTo(v, func(target any) bool {
+		ref, _ := target.(string)
+		_, fragment, _ := strings.Cut(ref, "#")
+		pointer, err := url.PathUnescape(fragment)
+		return err != nil || slices.ContainsFunc(strings.Split(pointer, "/")[1:], func(token string) bool {
+			return kindOf(jsonrpc.UnescapeToken(token)) == Patch
+		})
+	})
+}
+
+// refersTo says whether a reference to such a target stands anywhere in a value.
+func refersTo(v any, such func(target any) bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
-			if key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef" || refers(value) {
+			if (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef") && such(value) || refersTo(value, such) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, refers)
+		return slices.ContainsFunc(v, func(value any) bool { return refersTo(value, such) })
 	}
 	return false
 }
