@@ -13,6 +13,6 @@
 //
 // It is one package because each keyword is judged by asking the same question of what stands below it.
 //
-// It is a pure engine, bounded in what it looks at: no clock, no I/O. It imports internal/schema and nothing else of this
-// project.
+// It is a pure engine, bounded in what it looks at: no clock, no I/O. It imports internal/schema, its patterns and
+// internal/jsonrpc, and nothing else of this project.
 package compare

@@ -68,3 +68,13 @@ func TestKeptMembersOfAlternatives(t *testing.T) {
 		})
 	}
 }
+
+func TestPatternsOfMembers(t *testing.T) {
+	letters := `"patternProperties":{"^[\\u0061-\\u007a]+$":{"type":"string"}},"additionalProperties":false`
+	run(t, map[string]comparing{
+		"with escapes match a name": {object(letters), object(letters + `,"properties":{"abc":{"type":"integer"}}`), breaks, minor, ""},
+		"with escapes match no such name": {
+			object(letters), object(letters + `,"properties":{"ABC":{"type":"integer"}}`), minor, breaks, "",
+		},
+	})
+}

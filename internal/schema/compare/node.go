@@ -13,6 +13,7 @@ import (
 
 	"toolgate.dev/toolgate/internal/jsonrpc"
 	"toolgate.dev/toolgate/internal/schema"
+	"toolgate.dev/toolgate/internal/schema/pattern"
 )
 
 // document is one schema as JSON.
@@ -21,7 +22,8 @@ type document struct {
 	prefix  string
 	dialect string
 	// rebased says that a subschema has an id, so that a reference need not mean what it says.
-	rebased bool
+	rebased  bool
+	patterns *pattern.Engine
 }
 
 func read(raw []byte, prefix string) (*document, error) {
@@ -33,7 +35,7 @@ func read(raw []byte, prefix string) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("comparing schemas: %w", err)
 	}
-	d := &document{root: root, prefix: prefix, dialect: compiled.Dialect()}
+	d := &document{root: root, prefix: prefix, dialect: compiled.Dialect(), patterns: pattern.NewEngine()}
 	if top, ok := root.(map[string]any); ok {
 		for key, value := range top {
 			d.rebased = d.rebased || key != "$id" && key != "id" && hasID(value)

@@ -6,7 +6,6 @@ package compare
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 )
 
@@ -37,10 +36,10 @@ func required(s set) []string {
 	return slices.Compact(out)
 }
 
-// matches says whether a pattern of properties matches a name. One that is no pattern here (the validator writes some
-// escapes in another way) is decided neither way.
-func matches(pattern, name string) (yes, decided bool) {
-	re, err := regexp.Compile(pattern)
+// matches says whether a pattern of properties matches a name, as the validator reads patterns. One that it never came by,
+// and that is none, is decided neither way.
+func (d *document) matches(pattern, name string) (yes, decided bool) {
+	re, err := d.patterns.Compile(pattern)
 	if err != nil {
 		return false, false
 	}
@@ -57,9 +56,10 @@ func (s set) member(name string) (m set, declared bool) {
 			own, declared = true, true
 		}
 		for _, pattern := range keys(p, "patternProperties") {
-			yes, decided := matches(pattern, name)
+			yes, decided := p.doc.matches(pattern, name)
 			if !decided {
 				m.lost = append(m.lost, p.at("patternProperties", pattern).path)
+				own = true // for all that is known, so that additionalProperties need not apply
 			}
 			if yes {
 				m.add(p.at("patternProperties", pattern), 0)

@@ -104,7 +104,7 @@ func described(nodes []node, name string) []node {
 			continue
 		}
 		for _, pattern := range keys(n, "patternProperties") {
-			if yes, decided := matches(pattern, name); yes && decided {
+			if yes, decided := n.doc.matches(pattern, name); yes && decided {
 				out = append(out, n.at("patternProperties", pattern))
 			}
 		}
