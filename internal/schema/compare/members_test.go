@@ -78,3 +78,16 @@ func TestPatternsOfMembers(t *testing.T) {
 		},
 	})
 }
+
+func TestWhatIsNotEvaluated(t *testing.T) {
+	closed := `"properties":{"x":{}},"unevaluatedProperties":false`
+	anchored := `,"$defs":{"B":{"$anchor":"b","properties":{"y":{}}}}`
+	run(t, map[string]comparing{
+		"beside a reference that can't be followed": {object(closed + `,"$ref":"#b"` + anchored), object(closed + anchored), breaks, breaks, ""},
+		"beside what evaluates all":                 {object(closed + `,"allOf":[{"additionalProperties":true}]`), object(closed), breaks, minor, ""},
+		"beside what evaluates all that is left":    {object(closed + `,"allOf":[{"unevaluatedProperties":true}]`), object(closed), breaks, minor, ""},
+		"beside strings":                            {object(closed + `,"allOf":[{"additionalProperties":{"type":"string"}}]`), object(closed), breaks, breaks, ""},
+		"beside other members":                      {object(closed + `,"allOf":[{"properties":{"y":{}}}]`), object(`"properties":{"x":{},"y":{}},"unevaluatedProperties":false`), minor, breaks, ""},
+		"where no others fit anyway":                {object(`"properties":{"x":{}},"additionalProperties":false,"allOf":[{"additionalProperties":true}]`), object(closed), minor, breaks, ""},
+	})
+}

@@ -305,15 +305,7 @@ func (c *comparison) unevaluated(a set, part node) []Change {
 	if !part.has("unevaluatedProperties") || part.object()["unevaluatedProperties"] == true {
 		return nil
 	}
-	shut := a.closed()
-	for _, p := range a.parts {
-		shut = shut || p.object()["unevaluatedProperties"] == false && len(keys(p, "patternProperties")) == 0 && !p.has("additionalProperties")
-	}
-	for _, p := range a.parts {
-		if len(p.children("anyOf"))+len(p.children("oneOf")) > 0 || p.has("if") || p.has("dependentSchemas") || p.has("patternProperties") {
-			shut = false
-		}
-	}
+	shut := (a.closed() || a.evaluated()) && !slices.ContainsFunc(a.parts, describesMore)
 	for _, name := range a.properties() {
 		shut = shut && hasKey(part, "properties", name)
 	}
@@ -321,6 +313,23 @@ func (c *comparison) unevaluated(a set, part node) []Change {
 		return nil
 	}
 	return []Change{undecided(part.path + "/unevaluatedProperties")}
+}
+
+// describesMore says that a part describes members that are none of its properties.
+func describesMore(p node) bool { return len(p.conditional()) > 0 || p.has("patternProperties") }
+
+// evaluated says that unevaluatedProperties leaves a set no members but those that its parts are seen to describe, none of
+// them by what describes all others, too.
+func (s set) evaluated() bool {
+	shut := false
+	for _, p := range s.parts {
+		rest, said := p.object()["unevaluatedProperties"]
+		if p.has("additionalProperties") || said && rest != false {
+			return false
+		}
+		shut = shut || said
+	}
+	return shut && len(s.lost) == 0
 }
 
 // countOf is a value of JSON as a number of items.
