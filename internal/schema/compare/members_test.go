@@ -89,5 +89,13 @@ func TestWhatIsNotEvaluated(t *testing.T) {
 		"beside strings":                            {object(closed + `,"allOf":[{"additionalProperties":{"type":"string"}}]`), object(closed), breaks, breaks, ""},
 		"beside other members":                      {object(closed + `,"allOf":[{"properties":{"y":{}}}]`), object(`"properties":{"x":{},"y":{}},"unevaluatedProperties":false`), minor, breaks, ""},
 		"where no others fit anyway":                {object(`"properties":{"x":{}},"additionalProperties":false,"allOf":[{"additionalProperties":true}]`), object(closed), minor, breaks, ""},
+		"of listed values": {
+			one(`{"enum":[{"y":1}],"allOf":[{"properties":{"y":{}}}],"unevaluatedProperties":false}`),
+			one(`{"enum":[{"y":2}],"allOf":[{"properties":{"y":{}}}],"unevaluatedProperties":false}`), breaks, breaks, "",
+		},
+		"of listed values that stand alone": {
+			one(`{"enum":[{"y":1}],"properties":{"y":{}},"unevaluatedProperties":false}`),
+			one(`{"enum":[{"y":1},{"y":2}],"properties":{"y":{}},"unevaluatedProperties":false}`), minor, breaks, "",
+		},
 	})
 }

@@ -151,7 +151,7 @@ func (c *comparison) compile(p node) *schema.Schema {
 	if known, ok := c.compiled[key]; ok {
 		return known
 	}
-	if c.tried > maxTriedText || p.doc.rebased {
+	if c.tried > maxTriedText || p.doc.rebased || p.looksBeside() {
 		return nil
 	}
 	alone := omit(omit(p.object(), "$ref"), "allOf")
@@ -173,6 +173,11 @@ func (c *comparison) compile(p node) *schema.Schema {
 	}
 	c.compiled[key] = compiled
 	return compiled
+}
+
+// looksBeside says that what a part refuses depends on others, which were parts of the same schema.
+func (n node) looksBeside() bool {
+	return (n.has("unevaluatedProperties") || n.has("unevaluatedItems")) && (n.has("$ref") || n.has("allOf") || strings.Contains(n.path, mark))
 }
 
 // disjoint says that surely no value is in both sets. Unlike everything else here it takes schemas at their word: a member
