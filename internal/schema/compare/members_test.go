@@ -97,5 +97,17 @@ func TestWhatIsNotEvaluated(t *testing.T) {
 			one(`{"enum":[{"y":1}],"properties":{"y":{}},"unevaluatedProperties":false}`),
 			one(`{"enum":[{"y":1},{"y":2}],"properties":{"y":{}},"unevaluatedProperties":false}`), minor, breaks, "",
 		},
+		"in several alternatives that fit at once": {
+			object(`"properties":{"x":{}},"anyOf":[{"properties":{"y":{}}},{"properties":{"z":{}}}],"unevaluatedProperties":false`),
+			object(`"anyOf":[{"properties":{"x":{},"y":{}},"unevaluatedProperties":false},{"properties":{"x":{},"z":{}},"unevaluatedProperties":false}]`), breaks, breaks, "",
+		},
+		"in one alternative alone": {
+			object(`"properties":{"x":{}},"oneOf":[{"properties":{"y":{}},"required":["y"]},{"properties":{"z":{}},"required":["z"]}],"unevaluatedProperties":false`),
+			object(`"properties":{"x":{},"y":{},"z":{}},"unevaluatedProperties":false`), minor, breaks, "",
+		},
+		"below an alternative": {
+			object(`"anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":` + object(closed) + `,"b":{}}`),
+			object(`"anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":` + object(`"properties":{"x":{},"w":{}},"unevaluatedProperties":false`) + `,"b":{}}`), minor, breaks, "",
+		},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // properties are the names that the parts of a set declare, sorted.
@@ -324,7 +325,9 @@ func (s set) evaluated() bool {
 	shut := false
 	for _, p := range s.parts {
 		rest, said := p.object()["unevaluatedProperties"]
-		if p.has("additionalProperties") || said && rest != false {
+		// Alternatives beside the one that is looked at may fit as well, and then what they describe is evaluated, too.
+		oneOfSeveral := strings.Contains(p.path[strings.LastIndex(p.path, "/")+1:], mark+"anyOf")
+		if p.has("additionalProperties") || said && rest != false || oneOfSeveral {
 			return false
 		}
 		shut = shut || said
