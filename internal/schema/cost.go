@@ -90,11 +90,9 @@ func (l *levels) next(of func(*node) uint64) uint64 {
 	l.here, l.deeper = l.deeper, l.here
 	for i := len(l.graph.nodes) - 1; i >= 0; i-- {
 		n := l.graph.nodes[i]
-		sum := uint64(0)
+		sum := of(n)
 		if l.begun {
 			sum = l.deeper.worstMember(n)
-		} else {
-			sum = of(n)
 		}
 		for _, same := range n.same {
 			sum = addSat(sum, l.here[same.index])

@@ -60,7 +60,7 @@ func texts(before, after catalog.Tool) []compare.Change {
 // a server may count what nothing is said of as safe (spec.gating.unannotated).
 func hints(before, after catalog.Annotations) []compare.Change {
 	was, is := catalog.Effective(before, catalog.Hints{}, false), catalog.Effective(after, catalog.Hints{}, false)
-	var out []compare.Change
+	out := make([]compare.Change, 0, 4)
 	for _, hint := range []struct {
 		path           string
 		was, is, worse bool

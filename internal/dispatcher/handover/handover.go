@@ -48,8 +48,8 @@ type Options struct {
 	Counted func(ok bool)
 	// Flight has the messages that are under way to another replica: this one must not end before they are answered.
 	Flight Flight
-	Now     func() time.Time
-	Log     *slog.Logger
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Flight counts what is under way. Begin says no where it is too late to be waited for.

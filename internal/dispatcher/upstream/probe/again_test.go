@@ -37,7 +37,9 @@ func TestAServerThatCrashesAgainAndAgainIsUnhealthyUntilItLasts(t *testing.T) {
 		t.Errorf("after %d s it is %+v", interval, s.Health)
 	}
 	f.clock.Step()
-	f.until(t, "it has lasted", func(s State) bool { return s.Health == registry.HealthState{State: Healthy, ResponseTimeMs: s.Health.ResponseTimeMs} })
+	f.until(t, "it has lasted", func(s State) bool {
+		return s.Health == registry.HealthState{State: Healthy, ResponseTimeMs: s.Health.ResponseTimeMs}
+	})
 }
 
 // One that hangs soon after it has listed its tools is not healthy for the moment in which another process takes its place.
@@ -55,7 +57,9 @@ func TestAServerThatHangsAgainAndAgainIsUnhealthy(t *testing.T) {
 		started := f.spawner.Started()
 		f.clock.Step() // the other one is missed
 		f.clock.Step() // the child is replaced
-		f.until(t, "another child is connected", func(s State) bool { return f.spawner.Started() > started && s.Upstream.Phase == registry.UpstreamConnected })
+		f.until(t, "another child is connected", func(s State) bool {
+			return f.spawner.Started() > started && s.Upstream.Phase == registry.UpstreamConnected
+		})
 	}
 }
 
