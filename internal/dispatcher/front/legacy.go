@@ -136,7 +136,7 @@ func (h *Handler) passThrough(s *session.Session, in *incoming) {
 	}
 	request, refusal := h.request(in, s.Version, s.Client)
 	if refusal == nil {
-		refusal = h.Pipeline.LetsPass(request.Call)
+		refusal = h.Pipeline.Check(request.Call)
 	}
 	if refusal != nil {
 		h.Pipeline.RecordRefusal(request.Caller, in.Method, refusal)

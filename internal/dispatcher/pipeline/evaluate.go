@@ -8,9 +8,9 @@ import (
 	"toolgate.dev/toolgate/internal/dispatcher/policy"
 )
 
-// LetsPass decides on a message that no answer of the server follows: a notification, or a list that is answered from what discovery read.
-// What a person would have to confirm does not pass, for nobody is asked.
-func (p *Pipeline) LetsPass(call policy.Call) *policy.Refusal {
+// Check decides on a message that no answer of the server follows: a notification, or a list that is answered from what discovery read.
+// What a person would have to confirm is refused, for nobody is asked.
+func (p *Pipeline) Check(call policy.Call) *policy.Refusal {
 	engine := p.engine.Load()
 	if engine == nil {
 		return noDocument()

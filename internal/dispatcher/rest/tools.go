@@ -41,7 +41,7 @@ func (h *Handler) records() ([]record, *policy.Refusal) {
 	if doc == nil || catalogue == nil {
 		return nil, listing.NotRead()
 	}
-	if refusal := h.Pipeline.LetsPass(policy.Call{Method: mcp.MethodListTools, ProtocolVersion: mcp.LatestLegacy}); refusal != nil {
+	if refusal := h.Pipeline.Check(policy.Call{Method: mcp.MethodListTools, ProtocolVersion: mcp.LatestLegacy}); refusal != nil {
 		return nil, refusal
 	}
 	listed := h.Pipeline.Listing(catalogue)

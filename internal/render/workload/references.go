@@ -28,11 +28,11 @@ const (
 	kindSecret    = "Secret"
 )
 
-// Follows says whether the pods of a server are replaced for the content of anything.
-func Follows(s *mcpv1alpha1.MCPServer) bool { return len(references(s)) > 0 }
-
 // directory is what the dispatcher calls it. Kubernetes' names have no upper case, so the two parts can't be confused.
 func (r reference) directory() string { return strings.ToLower(r.kind) + "." + r.name }
+
+// Follows says whether the pods of a server are replaced for the content of anything.
+func Follows(s *mcpv1alpha1.MCPServer) bool { return len(references(s)) > 0 }
 
 // references are the objects whose content the pods are to be restarted for, each once, sorted. Toolgate's own ConfigMap is
 // none of them, nor are the credentials of a remote server, which the dispatcher reads anew.
